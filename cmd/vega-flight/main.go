@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // schedules name time zones, also on machines without a zone database
+
+	"github.com/spf13/cobra"
+)
+
+// errUsage marks a wrong command line: exit code 2.
+var errUsage = errors.New("wrong usage")
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run executes one command line and returns the exit code.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{
+		Use:           "vega-flight",
+		Short:         "A DuckLake behind Arrow Flight SQL, with materialized views that stay right",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	root.AddCommand(serveCommand(stop), sqlCommand(), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	default:
+		fmt.Fprintln(os.Stderr, "vega-flight:", err)
+		return 1
+	}
+}

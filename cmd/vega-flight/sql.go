@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/vegadb/vega-flight/ivm/ddl"
+)
+
+type sqlOptions struct {
+	uri, user, token string
+	apiKey           string
+	command, file    string
+	format           string
+	caFile           string
+	skipVerify       bool
+}
+
+func sqlCommand() *cobra.Command {
+	var o sqlOptions
+	cmd := &cobra.Command{
+		Use:   "sql [URI]",
+		Short: "Run SQL against a server and print the results",
+		Long: `Run SQL against a Flight SQL server and print the results.
+
+The URI is grpc://host:port, grpc+tls://host:port or grpc+unix:///path
+(default grpc://127.0.0.1:8815). Statements come from -c, from -f, or from
+standard input. A password is read from VEGA_FLIGHT_PASSWORD, or asked for.
+Ctrl-C cancels the running statement on the server.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.uri = "grpc://127.0.0.1:8815"
+			if len(args) == 1 {
+				o.uri = args[0]
+			}
+			return runSQL(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.command, "command", "c", "", "statements to run")
+	f.StringVarP(&o.file, "file", "f", "", "file of statements to run")
+	f.StringVarP(&o.format, "output", "o", "table", "table, csv, json (one object a line) or arrow (IPC stream)")
+	f.StringVarP(&o.user, "user", "u", "", "user name")
+	f.StringVar(&o.token, "token", os.Getenv("VEGA_FLIGHT_TOKEN"), "bearer token (or VEGA_FLIGHT_TOKEN)")
+	f.StringVar(&o.apiKey, "api-key", os.Getenv("VEGA_FLIGHT_API_KEY"), "API key (or VEGA_FLIGHT_API_KEY)")
+	f.StringVar(&o.caFile, "ca", "", "PEM file of certificates to trust, such as the server's own")
+	f.BoolVar(&o.skipVerify, "tls-skip-verify", false, "do not verify the server's certificate")
+	return cmd
+}
+
+func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writer) error {
+	text, err := statements(o, in)
+	if err != nil {
+		return err
+	}
+	items, err := ddl.Parse(text)
+	if err != nil {
+		return err
+	}
+	newPrinter, ok := printers[o.format]
+	if !ok {
+		return fmt.Errorf("%w: --output is table, csv, json or arrow, not %q", errUsage, o.format)
+	}
+	conn, err := dial(ctx, o, errOut)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var bar *progressBar
+	if f, ok := errOut.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		bar = &progressBar{w: f}
+	}
+	for _, item := range items {
+		if err := conn.run(ctx, item.Text, newPrinter(out), bar); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func statements(o sqlOptions, in io.Reader) (string, error) {
+	switch {
+	case o.command != "" && o.file != "":
+		return "", fmt.Errorf("%w: -c and -f exclude each other", errUsage)
+	case o.command != "":
+		return o.command, nil
+	case o.file != "":
+		text, err := os.ReadFile(o.file)
+		return string(text), err
+	default:
+		text, err := io.ReadAll(in)
+		return string(text), err
+	}
+}
+
+// run submits one statement, follows it to its end and prints the result. When
+// ctx ends first, the statement is cancelled on the server.
+func (c *connection) run(ctx context.Context, sql string, p printer, bar *progressBar) error {
+	if strings.TrimSpace(sql) == "" {
+		return nil
+	}
+	callCtx := c.outgoing(context.WithoutCancel(ctx)) // a Ctrl-C is sent to the server, not just to the call
+	info, err := c.client.ExecutePoll(callCtx, sql, nil)
+	if err != nil {
+		return clientError(err)
+	}
+	cancelled := false
+	for info.GetFlightDescriptor() != nil {
+		bar.show(info.GetProgress(), info.GetInfo().GetAppMetadata())
+		if ctx.Err() != nil && !cancelled {
+			cancelled = true
+			if _, err := c.client.CancelFlightInfo(callCtx, &flight.CancelFlightInfoRequest{Info: info.GetInfo()}); err != nil {
+				return clientError(err)
+			}
+		}
+		next, err := c.poll(ctx, callCtx, info.GetFlightDescriptor())
+		if err != nil {
+			bar.clear()
+			return clientError(err)
+		}
+		if next != nil {
+			info = next
+		}
+	}
+	bar.clear()
+	return c.fetch(ctx, info.GetInfo(), p)
+}
+
+// poll waits for news of the statement; nil without an error says that ctx ended first.
+func (c *connection) poll(ctx, callCtx context.Context, desc *flight.FlightDescriptor) (*flight.PollInfo, error) {
+	pollCtx, stop := context.WithCancel(callCtx)
+	defer stop()
+	if ctx.Err() == nil {
+		defer context.AfterFunc(ctx, stop)()
+	}
+	info, err := c.client.Client.PollFlightInfo(pollCtx, desc)
+	if err != nil && pollCtx.Err() != nil && status.Code(err) == codes.Canceled {
+		return nil, nil // our own Ctrl-C ended the wait, not the server
+	}
+	return info, err
+}
+
+func (c *connection) fetch(ctx context.Context, info *flight.FlightInfo, p printer) error {
+	callCtx := c.outgoing(ctx)
+	for _, ep := range info.GetEndpoint() {
+		r, err := c.client.DoGet(callCtx, ep.GetTicket())
+		if err != nil {
+			return clientError(err)
+		}
+		err = p.print(r)
+		r.Release()
+		if err != nil {
+			return clientError(err)
+		}
+	}
+	return p.end()
+}
+
+// clientError keeps the server's message, which starts with the error's stable name.
+func clientError(err error) error {
+	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
+		if s.Code() == codes.Unavailable && !strings.Contains(s.Message(), "SERVER_DRAINING") {
+			return fmt.Errorf("the server cannot be reached: %s", s.Message())
+		}
+		return errors.New(s.Message())
+	}
+	return err
+}
+
+// connection is a Flight SQL client that keeps the session's cookie and credentials.
+type connection struct {
+	client *flightsql.Client
+	header []string // gRPC metadata pairs sent with every call
+	close  func()
+}
+
+func (c *connection) Close() {
+	ctx, stop := context.WithTimeout(c.outgoing(context.Background()), 5*time.Second)
+	defer stop()
+	_, _ = c.client.CloseSession(ctx, &flight.CloseSessionRequest{}) // best effort: the server ends idle sessions by itself
+	c.close()
+}
