@@ -1,0 +1,188 @@
+package metadata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Postgres is a catalog in a PostgreSQL database.
+type Postgres struct {
+	pool   *pgxpool.Pool
+	schema string
+	prefix string
+}
+
+// OpenPostgres connects to the database of dsn (a URI or keywords) whose schema holds the lake's tables.
+func OpenPostgres(ctx context.Context, dsn, schema string) (*Postgres, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fault.ConfigInvalid.Newf("the PostgreSQL catalog's address cannot be parsed").
+			WithHint("use postgres://user:password@host:port/database")
+	}
+	config.MaxConns = max(config.MaxConns, 8)
+	// Times go out as UTC whatever the server's zone is.
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.ConnConfig.RuntimeParams["application_name"] = "vega-flight"
+	config.AfterConnect = plainTypes
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fault.CatalogGone.Wrap(err, "the PostgreSQL catalog")
+	}
+	p := &Postgres{pool: pool, schema: schema, prefix: QuoteIdent(schema) + "."}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, gone(err)
+	}
+	return p, nil
+}
+
+// plainTypes makes columns that the rest of the program does not compute with come as text.
+func plainTypes(_ context.Context, c *pgx.Conn) error {
+	m := c.TypeMap()
+	text, _ := m.TypeForOID(pgtype.TextOID)
+	for _, oid := range []uint32{pgtype.UUIDOID, pgtype.NumericOID, pgtype.JSONOID, pgtype.JSONBOID, pgtype.NameOID} {
+		if known, ok := m.TypeForOID(oid); ok {
+			m.RegisterType(&pgtype.Type{Name: known.Name, OID: oid, Codec: text.Codec})
+		}
+	}
+	return nil
+}
+
+// Dialect is PostgreSQL.
+func (p *Postgres) Dialect() Dialect { return PostgreSQL }
+
+// Schema is the metadata schema.
+func (p *Postgres) Schema() string { return p.schema }
+
+// Close ends the pool.
+func (p *Postgres) Close() error { p.pool.Close(); return nil }
+
+// Now is the server's clock.
+func (p *Postgres) Now(ctx context.Context) (time.Time, error) {
+	var t time.Time
+	if err := p.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&t); err != nil {
+		return t, gone(err)
+	}
+	return t.UTC(), nil
+}
+
+// Update runs fn at REPEATABLE READ, so that the whole of it sees one state and an overtaken write is an error.
+func (p *Postgres) Update(ctx context.Context, fn func(Tx) error) error {
+	return retry(ctx, func() error { return p.once(ctx, pgx.ReadWrite, fn) })
+}
+
+// View runs fn at REPEATABLE READ, read only.
+func (p *Postgres) View(ctx context.Context, fn func(Tx) error) error {
+	return p.once(ctx, pgx.ReadOnly, fn)
+}
+
+func (p *Postgres) once(ctx context.Context, mode pgx.TxAccessMode, fn func(Tx) error) error {
+	inner, err := p.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: mode})
+	if err != nil {
+		return gone(err)
+	}
+	end := context.WithoutCancel(ctx)
+	// After a commit this does nothing; on a panic of fn it still ends the transaction.
+	defer func() { _ = inner.Rollback(end) }()
+	tx := &pgTx{store: p, tx: inner}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := inner.Commit(end); err != nil {
+		var answer *pgconn.PgError
+		if errors.As(err, &answer) || errors.Is(err, pgx.ErrTxCommitRollback) || mode == pgx.ReadOnly {
+			return gone(err) // the server said no: nothing was committed
+		}
+		return fault.CommitUnknown.Wrap(err, "the PostgreSQL catalog did not answer COMMIT")
+	}
+	tx.run()
+	return nil
+}
+
+// gone turns errors of the way to the server into fault.CatalogGone and leaves the server's own answers alone.
+func gone(err error) error {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		switch answer.Code {
+		case "57P01", "57P02", "57P03", "53300": // shutdown, crash, starting, too many connections
+			return fault.CatalogGone.Wrap(err, "the PostgreSQL catalog")
+		}
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	if errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
+		return fault.CatalogGone.Wrap(err, "the PostgreSQL catalog")
+	}
+	return err
+}
+
+type pgTx struct {
+	hooks
+	store *Postgres
+	tx    pgx.Tx
+}
+
+func (t *pgTx) Dialect() Dialect { return PostgreSQL }
+
+func (t *pgTx) Table(name string) string { return t.store.prefix + QuoteIdent(name) }
+
+func (t *pgTx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	tag, err := t.tx.Exec(ctx, expand(sql, t.store.prefix), args...)
+	if err != nil {
+		return 0, gone(err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+func (t *pgTx) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
+	rows, err := t.tx.Query(ctx, expand(sql, t.store.prefix), args...)
+	if err != nil {
+		return nil, gone(err)
+	}
+	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) {
+		values, err := r.Values()
+		for i, v := range values {
+			values[i] = plain(v)
+		}
+		return values, err
+	})
+	if err != nil {
+		return nil, gone(err)
+	}
+	return out, nil
+}
+
+func (t *pgTx) Append(ctx context.Context, table string, columns []string, rows [][]any) (int64, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	if columns == nil {
+		found, err := columnNames(ctx, t, table)
+		if err != nil {
+			return 0, err
+		}
+		columns = found
+	}
+	if len(columns) != len(rows[0]) {
+		return 0, fmt.Errorf("metadata: rows of %d values for %d columns of %s", len(rows[0]), len(columns), table)
+	}
+	n, err := t.tx.CopyFrom(ctx, pgx.Identifier{t.store.schema, table}, columns, pgx.CopyFromRows(rows))
+	if err != nil {
+		return 0, gone(err)
+	}
+	return n, nil
+}

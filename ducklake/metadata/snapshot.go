@@ -1,0 +1,62 @@
+package metadata
+
+import (
+	"context"
+	"time"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Snapshot is one commit of a lake, as DuckLake records it.
+type Snapshot struct {
+	ID            int64
+	SchemaVersion int64
+	NextCatalogID int64
+	NextFileID    int64
+	Time          time.Time
+}
+
+const snapshotColumns = `snapshot_id, schema_version, next_catalog_id, next_file_id, snapshot_time`
+
+// Latest is the newest snapshot that tx sees.
+func Latest(ctx context.Context, tx Tx) (Snapshot, error) {
+	rows, err := tx.Query(ctx, `SELECT `+snapshotColumns+` FROM {M}ducklake_snapshot
+		WHERE snapshot_id = (SELECT max(snapshot_id) FROM {M}ducklake_snapshot)`)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if len(rows) != 1 {
+		return Snapshot{}, fault.LakeUnreadable.Newf("the catalog has %d newest snapshots", len(rows))
+	}
+	return scanSnapshot(rows[0])
+}
+
+// SnapshotAt is one snapshot by its id; it is fault.HistoryExpired when the catalog no longer has it.
+func SnapshotAt(ctx context.Context, tx Tx, id int64) (Snapshot, error) {
+	rows, err := tx.Query(ctx, `SELECT `+snapshotColumns+` FROM {M}ducklake_snapshot WHERE snapshot_id = $1`, id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if len(rows) == 0 {
+		return Snapshot{}, fault.HistoryExpired.Newf("lake snapshot %d does not exist", id)
+	}
+	return scanSnapshot(rows[0])
+}
+
+// Oldest is the id of the oldest snapshot that is still there.
+func Oldest(ctx context.Context, tx Tx) (int64, error) {
+	rows, err := tx.Query(ctx, `SELECT min(snapshot_id) FROM {M}ducklake_snapshot`)
+	if err != nil {
+		return 0, err
+	}
+	var r row
+	r.take(rows[0])
+	return r.int(), r.err
+}
+
+func scanSnapshot(v []any) (Snapshot, error) {
+	var r row
+	r.take(v)
+	s := Snapshot{ID: r.int(), SchemaVersion: r.int(), NextCatalogID: r.int(), NextFileID: r.int(), Time: r.time()}
+	return s, r.err
+}
