@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Frontier says which state of its sources a view's content is the answer for.
+type Frontier struct {
+	// SourceVersion is the lake snapshot the refresh read at.
+	SourceVersion int64 `json:"source_version"`
+	// Tables has, for each base table the content depends on, through views too, the newest lake
+	// snapshot all of whose changes are in the content. Keys are table uuids.
+	Tables map[string]int64 `json:"tables"`
+	// Views has, for each view read directly, the snapshot that published the content that was read.
+	Views map[string]int64 `json:"views,omitempty"`
+}
+
+// At makes the frontier of a refresh that read the given sources at a lake snapshot. upstream returns
+// what was published for a source that is a view, as of that snapshot, or false for a plain table.
+func At(version int64, sources []Source, upstream func(uuid string) (Published, bool)) Frontier {
+	f := Frontier{SourceVersion: version, Tables: map[string]int64{}}
+	for _, s := range sources {
+		p, isView := upstream(s.UUID)
+		if !isView {
+			f.reflect(s.UUID, version)
+			continue
+		}
+		if f.Views == nil {
+			f.Views = map[string]int64{}
+		}
+		f.Views[s.UUID] = p.Snapshot
+		for base, v := range p.Frontier.Tables {
+			f.reflect(base, v)
+		}
+	}
+	return f
+}
+
+// reflect lowers a base table's position: by two ways to the same table, the older reading counts.
+func (f *Frontier) reflect(base string, version int64) {
+	if v, ok := f.Tables[base]; !ok || version < v {
+		f.Tables[base] = version
+	}
+}
+
+// Encode is the durable form; equal frontiers encode equally.
+func (f Frontier) Encode() []byte {
+	if f.Tables == nil {
+		f.Tables = map[string]int64{}
+	}
+	b, err := json.Marshal(f) // maps are written in key order
+	if err != nil {
+		panic(fmt.Sprintf("catalog: a frontier of integers must encode: %v", err))
+	}
+	return b
+}
+
+// DecodeFrontier reads what Encode wrote.
+func DecodeFrontier(b []byte) (Frontier, error) {
+	var f Frontier
+	if len(b) == 0 {
+		return f, nil
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		return Frontier{}, fmt.Errorf("catalog: frontier %q: %w", b, err)
+	}
+	return f, nil
+}
+
+// Bases lists the base tables, sorted.
+func (f Frontier) Bases() []string { return slices.Sorted(maps.Keys(f.Tables)) }

@@ -1,0 +1,115 @@
+package catalog
+
+import (
+	"time"
+
+	"github.com/vegadb/vega-flight/ivm/ddl"
+)
+
+// Kind is the materialization model of a view.
+type Kind string
+
+// The two kinds.
+const (
+	Traditional Kind = "traditional"
+	Streaming   Kind = "streaming"
+)
+
+// State is where a view stands for its readers.
+type State string
+
+// The states of a traditional view.
+const (
+	NotPopulated State = "NOT_POPULATED"         // never refreshed: it cannot be read
+	Ready        State = "READY"                 // a complete generation is served
+	Unadopted    State = "UNADOPTED"             // a comment defines it, no administrator does
+	TooNew       State = "DEFINITION_TOO_NEW"    // written by a newer server
+	Unreadable   State = "DEFINITION_UNREADABLE" // the stored definition is damaged
+)
+
+// Name is where a table is in its lake.
+type Name struct{ Schema, Name string }
+
+// String prints the name with DuckDB's quoting.
+func (n Name) String() string { return ddl.Name{Schema: n.Schema, Name: n.Name}.String() }
+
+// Column is one column of a table.
+type Column struct {
+	ID   int64 // the lake's column id: what a rename keeps
+	Name string
+	Type string // SQL type
+}
+
+// Table is what the lake says about a table.
+type Table struct {
+	ID      int64
+	UUID    string
+	Name    Name
+	Columns []Column
+	Comment string
+}
+
+// Row is what this server keeps about a view beside the lake's own record.
+type Row struct {
+	UUID       string // of the table
+	Kind       Kind
+	Owner      string // principal
+	Definition string // the envelope's text; the table's comment is a copy of it
+	Hash       string // HashDefinition(Definition)
+	Name       Name   // where the table was when the row was written; the lake knows where it is
+	CreatedAt  time.Time
+	Sources    []Source
+	Revision   int64 // grows with every change of the row
+}
+
+// Source is a table or view that a view reads, as it was when its query was last bound.
+type Source struct {
+	UUID    string
+	Name    Name
+	Columns []Column // the columns the query uses
+}
+
+// Published is what the last publication of a view says.
+type Published struct {
+	Generation int64 // 0: nothing was ever published
+	Epoch      int64
+	Snapshot   int64 // the lake snapshot that holds the content
+	Rows       int64
+	At         time.Time
+	CommitID   string
+	Frontier   Frontier
+}
+
+// View is a view with everything that is known about it.
+type View struct {
+	Row
+	Table     Table      // where it is now; UUID equals Row.UUID
+	Def       Definition // the decoded Row.Definition; zero when Problem is set
+	Published Published
+	Problem   error // DEFINITION_TOO_NEW or DEFINITION_UNREADABLE, else nil
+	state     State
+}
+
+// Name is where the view is now.
+func (v *View) Name() Name { return v.Table.Name }
+
+// State says whether the view can be read, and if not, why.
+func (v *View) State() State {
+	switch {
+	case v.state != "":
+		return v.state
+	case v.Published.Generation == 0:
+		return NotPopulated
+	}
+	return Ready
+}
+
+// Reads tells whether the view reads the table or view with that uuid directly.
+func (v *View) Reads(uuid string) bool {
+	for i := range v.Sources {
+		if v.Sources[i].UUID == uuid {
+			return true
+		}
+	}
+	return false
+}
