@@ -72,7 +72,12 @@ type Job struct {
 	Fence    int64  // the owner's fencing epoch when it took the job
 	Attempt  int    // runs started so far
 	Version  uint64 // grows with every change of the row
+
+	beat uint64 // progress reports since the row's last change; not stored
 }
+
+// Seq is what Wait compares: it differs after every change, progress included.
+func (j Job) Seq() uint64 { return j.Version<<20 | j.beat&(1<<20-1) }
 
 // Err is the error that an unsuccessful end stands for, nil for anything else.
 func (j Job) Err() error {
