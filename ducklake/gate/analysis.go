@@ -94,7 +94,11 @@ type Analysis struct {
 	Volatile    bool     // a function's value may differ between two runs over the same rows
 	Functions   []string // lower-case names of the functions named in the text and in the views and macros it uses
 
-	Columns []Column // the result; a changed-rows count for DML without RETURNING
+	// Columns are the result's; of CREATE TABLE and ALTER TABLE … ADD or SET TYPE, the columns that get a type.
+	Columns []Column
+	// Query is the query of CREATE TABLE AS, as written; the session layer fills the table from it.
+	Query  string
+	NoData bool // CREATE TABLE … AS … WITH NO DATA
 	Params  []Param
 	Effect  *SessionEffect
 
