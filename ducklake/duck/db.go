@@ -1,0 +1,91 @@
+package duck
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	ddb "github.com/duckdb/duckdb-go-bindings"
+)
+
+// Options are what an instance is opened with.
+type Options struct {
+	// Config has DuckDB's settings by name, as in SET GLOBAL.
+	Config map[string]string
+}
+
+// DB is one DuckDB instance. It is safe for concurrent use.
+type DB struct {
+	raw      ddb.Database
+	poisoned atomic.Pointer[Error]
+	closed   atomic.Bool
+}
+
+// Open opens the database file at path, or an in-memory instance when path is "".
+func Open(path string, o Options) (*DB, error) {
+	var config ddb.Config
+	if ddb.CreateConfig(&config) == ddb.StateError {
+		return nil, fmt.Errorf("duck: DuckDB cannot make a configuration")
+	}
+	defer ddb.DestroyConfig(&config)
+	for name, value := range o.Config {
+		if ddb.SetConfig(config, name, value) == ddb.StateError {
+			return nil, fmt.Errorf("duck: DuckDB refuses the setting %s = %q", name, value)
+		}
+	}
+	db := new(DB)
+	var message string
+	if ddb.OpenExt(path, &db.raw, config, &message) == ddb.StateError {
+		ddb.Close(&db.raw)
+		return nil, newError(message, "")
+	}
+	if err := db.registerScan(); err != nil {
+		ddb.Close(&db.raw)
+		return nil, err
+	}
+	return db, nil
+}
+
+// Connect opens a connection. Connections are independent: each has its own
+// settings, temporary objects and transaction.
+func (db *DB) Connect() (*Conn, error) {
+	if db.closed.Load() {
+		return nil, ErrClosed
+	}
+	c := &Conn{db: db, turn: make(chan struct{}, 1)}
+	if ddb.Connect(db.raw, &c.raw) == ddb.StateError {
+		if err := db.Poisoned(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("duck: DuckDB refuses a connection")
+	}
+	return c, nil
+}
+
+// Close closes the instance. Connections must be closed before.
+func (db *DB) Close() error {
+	if db.closed.CompareAndSwap(false, true) {
+		ddb.Close(&db.raw)
+	}
+	return nil
+}
+
+// Poisoned gives the error after which DuckDB refuses all further work of this
+// instance, or nil. Only a new instance helps.
+func (db *DB) Poisoned() error {
+	if e := db.poisoned.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// fail makes DuckDB's message an error and remembers a fatal one.
+func (db *DB) fail(message, sql string) error {
+	if message == "" {
+		message = "INTERNAL Error: DuckDB failed without a message"
+	}
+	e := newError(message, sql)
+	if e.fatal() {
+		db.poisoned.CompareAndSwap(nil, e)
+	}
+	return e
+}

@@ -1,0 +1,256 @@
+package duck
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	ddb "github.com/duckdb/duckdb-go-bindings"
+)
+
+// Column is a result column: its name and its SQL type.
+type Column struct{ Name, Type string }
+
+// Param is a statement parameter: its name ("1", "2", … or the name after $)
+// and its SQL type, "" when the statement does not decide it.
+type Param struct{ Name, Type string }
+
+// Stmt is one prepared statement. It belongs to its connection and shares its
+// rule of one statement at a time.
+type Stmt struct {
+	conn *Conn
+	raw  ddb.PreparedStatement
+	sql  string
+}
+
+// NumParams is the number of parameters.
+func (s *Stmt) NumParams() int { return int(ddb.NParams(s.raw)) }
+
+// Params describes the parameters in binding order.
+func (s *Stmt) Params() []Param {
+	ps := make([]Param, s.NumParams())
+	for i := range ps {
+		n := ddb.IdxT(i + 1)
+		ps[i].Name = ddb.ParameterName(s.raw, n)
+		t := ddb.ParamLogicalType(s.raw, n)
+		if t.Ptr != nil {
+			ps[i].Type = typeName(t)
+			ddb.DestroyLogicalType(&t)
+		}
+	}
+	return ps
+}
+
+// Kind is what DuckDB's parser says the statement is.
+func (s *Stmt) Kind() StatementKind {
+	return StatementKind(ddb.PreparedStatementType(s.raw))
+}
+
+// Columns describes the result. A column whose type depends on a parameter has
+// the type "".
+func (s *Stmt) Columns() []Column {
+	f := s.frame()
+	defer f.destroy()
+	return f.columns()
+}
+
+// Schema is the schema that the Reader will have. It fails when a column's type
+// depends on a parameter: bind first, or cast the parameter in the SQL.
+func (s *Stmt) Schema() (*arrow.Schema, error) {
+	if err := s.conn.take(context.Background()); err != nil {
+		return nil, err
+	}
+	defer s.conn.give()
+	f := s.frame()
+	defer f.destroy()
+	for i, c := range f.columns() {
+		if c.Type == "" {
+			return nil, fmt.Errorf("duck: the type of column %d (%s) depends on a parameter", i+1, c.Name)
+		}
+	}
+	return f.schema(s.conn)
+}
+
+// frame is a result's column names and types.
+type frame struct {
+	names []string
+	types []ddb.LogicalType
+}
+
+func (s *Stmt) frame() frame {
+	var f frame
+	n := ddb.PreparedStatementColumnCount(s.raw)
+	for i := ddb.IdxT(0); i < n; i++ {
+		f.names = append(f.names, ddb.PreparedStatementColumnName(s.raw, i))
+		f.types = append(f.types, ddb.PreparedStatementColumnLogicalType(s.raw, i))
+	}
+	return f
+}
+
+func resultFrame(res *ddb.Result) frame {
+	var f frame
+	n := ddb.ColumnCount(res)
+	for i := ddb.IdxT(0); i < n; i++ {
+		f.names = append(f.names, ddb.ColumnName(res, i))
+		f.types = append(f.types, ddb.ColumnLogicalType(res, i))
+	}
+	return f
+}
+
+func (f frame) columns() []Column {
+	cs := make([]Column, len(f.names))
+	for i := range cs {
+		cs[i] = Column{Name: f.names[i], Type: typeName(f.types[i])}
+	}
+	return cs
+}
+
+func (f frame) destroy() {
+	for i := range f.types {
+		ddb.DestroyLogicalType(&f.types[i])
+	}
+}
+
+// Query runs the statement and streams its result. The connection is busy
+// until the Reader is closed.
+func (s *Stmt) Query(ctx context.Context, args ...any) (*Reader, error) {
+	c := s.conn
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	stop := c.watch(ctx)
+	r, err := s.stream(ctx, args)
+	stop()
+	if err != nil {
+		c.give()
+		return nil, withContext(ctx, err)
+	}
+	return r, nil
+}
+
+// Exec runs the statement and returns the number of rows it changed.
+func (s *Stmt) Exec(ctx context.Context, args ...any) (int64, error) {
+	c := s.conn
+	if err := c.take(ctx); err != nil {
+		return 0, err
+	}
+	defer c.give()
+	stop := c.watch(ctx)
+	defer stop()
+	changed, err := s.exec(args)
+	return changed, withContext(ctx, err)
+}
+
+// Close frees the statement; an open Reader of it goes on.
+func (s *Stmt) Close() error {
+	s.destroy()
+	return nil
+}
+
+func (s *Stmt) destroy() { ddb.DestroyPrepare(&s.raw) }
+
+// run starts the bound statement; its result is streamed when it is a SELECT.
+func (s *Stmt) run(args []any) (*ddb.Result, error) {
+	if s.raw.Ptr == nil {
+		return nil, ErrClosed
+	}
+	if err := s.bind(args); err != nil {
+		return nil, err
+	}
+	var pending ddb.PendingResult
+	state := ddb.PendingPreparedStreaming(s.raw, &pending)
+	defer ddb.DestroyPending(&pending)
+	if state == ddb.StateError {
+		return nil, s.conn.db.fail(ddb.PendingError(pending), s.sql)
+	}
+	res := new(ddb.Result)
+	if ddb.ExecutePending(pending, res) == ddb.StateError {
+		message := ddb.ResultError(res)
+		if message == "" {
+			message = ddb.PendingError(pending)
+		}
+		ddb.DestroyResult(res)
+		return nil, s.conn.db.fail(message, s.sql)
+	}
+	return res, nil
+}
+
+// each gives every chunk of the result to f. A stream that was interrupted
+// simply has no further chunk, so its error must be asked for.
+func (s *Stmt) each(res *ddb.Result, f func(ddb.DataChunk) error) error {
+	for {
+		chunk := ddb.FetchChunk(*res)
+		if chunk.Ptr == nil {
+			break
+		}
+		err := f(chunk)
+		ddb.DestroyDataChunk(&chunk)
+		if err != nil {
+			return err
+		}
+	}
+	if message := ddb.ResultError(res); message != "" {
+		return s.conn.db.fail(message, s.sql)
+	}
+	return nil
+}
+
+func (s *Stmt) exec(args []any) (int64, error) {
+	res, err := s.run(args)
+	if err != nil {
+		return 0, err
+	}
+	defer s.conn.discard(res)
+	var changed int64
+	counts := ddb.ResultReturnType(*res) == ddb.ResultTypeChangedRows
+	err = s.each(res, func(chunk ddb.DataChunk) error {
+		if counts && ddb.DataChunkGetSize(chunk) > 0 {
+			v := ddb.DataChunkGetVector(chunk, 0)
+			changed += *(*int64)(ddb.VectorGetData(v))
+		}
+		return nil
+	})
+	return changed, err
+}
+
+func (s *Stmt) rows(args []any) ([][]any, error) {
+	res, err := s.run(args)
+	if err != nil {
+		return nil, err
+	}
+	defer s.conn.discard(res)
+	var rows [][]any
+	err = s.each(res, func(chunk ddb.DataChunk) error {
+		n, width := int(ddb.DataChunkGetSize(chunk)), int(ddb.DataChunkGetColumnCount(chunk))
+		first := len(rows)
+		for range n {
+			rows = append(rows, make([]any, width))
+		}
+		for col := range width {
+			v := newVector(ddb.DataChunkGetVector(chunk, ddb.IdxT(col)))
+			for i := range n {
+				rows[first+i][col] = v.value(i)
+			}
+			v.destroy()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// discard frees a result, and makes DuckDB end the statement if it was not
+// read to its end: dropping the handle alone leaves the statement active,
+// with its transaction and its buffers, until the connection's next statement.
+func (c *Conn) discard(res *ddb.Result) {
+	streaming := ddb.ResultIsStreaming(*res)
+	ddb.DestroyResult(res)
+	if !streaming {
+		return
+	}
+	var next ddb.PreparedStatement
+	ddb.Prepare(c.raw, "SELECT 1", &next)
+	ddb.DestroyPrepare(&next)
+}
