@@ -94,12 +94,11 @@ func (s *CreateView) String() string {
 	}
 	b.WriteString(with(s.Options))
 	b.WriteString(" AS " + s.Query)
-	// A line break, because the query's text may end in a line comment.
 	switch {
 	case s.NoData:
-		b.WriteString("\nWITH NO DATA")
+		b.WriteString(" WITH NO DATA")
 	case !s.Streaming:
-		b.WriteString("\nWITH DATA")
+		b.WriteString(" WITH DATA")
 	}
 	return b.String()
 }

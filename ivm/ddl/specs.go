@@ -1,0 +1,112 @@
+package ddl
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+const (
+	day = int64(24 * time.Hour)
+	mib = int64(1) << 20
+	gib = int64(1) << 30
+)
+
+var (
+	maxStaleness = OptionSpec{Name: "max_staleness", Kind: Duration, Max: 3650 * day, Stored: true,
+		Doc: "Reads are refused while the content is staler than this, unless the session accepts stale results."}
+	initialMode = OptionSpec{Name: "initial_mode", Kind: Text, OneOf: []string{"backfill", "future"}, Default: "'backfill'", Stored: true,
+		Doc: "Whether the view starts from the sources' present content, or empty with later changes only."}
+	wait = OptionSpec{Name: "wait", Kind: Bool, Default: "true",
+		Doc: "Whether the statement waits for its job; otherwise it returns the job's id at once."}
+)
+
+// ViewOptions are the options of a traditional view.
+var ViewOptions = []OptionSpec{
+	{Name: "refresh_interval", Kind: Duration, Max: 365 * day, Stored: true,
+		Doc: "Refresh this long after the end of the last refresh; '0s' refreshes after every commit to a source. Excludes refresh_cron."},
+	{Name: "refresh_cron", Kind: Text, Stored: true, text: "a cron expression of five fields, or six with seconds in front", check: checkCron,
+		Doc: "Refresh whenever the expression is due. Excludes refresh_interval."},
+	{Name: "refresh_timezone", Kind: Text, Default: "'UTC'", Stored: true, text: "an IANA time zone such as 'Europe/Berlin'", check: checkZone,
+		Doc: "The time zone in which refresh_cron is read."},
+	maxStaleness,
+	wait,
+}
+
+// RefreshOptions are the options of REFRESH.
+var RefreshOptions = []OptionSpec{
+	wait,
+	{Name: "full", Kind: Bool, Default: "false",
+		Doc: "Whether to rebuild even when no source changed."},
+	{Name: "source_version", Kind: Int, Max: math.MaxInt64,
+		Doc: "The lake snapshot to refresh from instead of the newest; it may be older than the present content."},
+}
+
+// StreamingOptions are the options of a streaming view.
+var StreamingOptions = []OptionSpec{
+	initialMode,
+	{Name: "source_batch_rows", Kind: Int, Min: 1, Max: 10_000_000, Default: "8192", Stored: true,
+		Doc: "Rows after which a batch of source changes is processed."},
+	{Name: "source_batch_bytes", Kind: Bytes, Min: 1 << 10, Max: gib, Default: "'4 MiB'", Stored: true,
+		Doc: "Bytes after which a batch of source changes is processed."},
+	{Name: "source_batch_max_linger", Kind: Duration, Max: int64(time.Minute), Default: "INTERVAL '10 milliseconds'", Stored: true,
+		Doc: "How long a batch may wait for more source changes while an earlier one is in flight."},
+	{Name: "publish_batch_bytes", Kind: Bytes, Min: 1 << 10, Max: gib, Default: "'4 MiB'", Stored: true,
+		Doc: "Bytes after which changes of the result are published."},
+	{Name: "publish_max_linger", Kind: Duration, Max: int64(time.Minute), Default: "INTERVAL '10 milliseconds'", Stored: true,
+		Doc: "How long changes of the result may wait for more while an earlier publication is in flight."},
+	{Name: "checkpoint_interval", Kind: Duration, Min: int64(100 * time.Millisecond), Max: int64(time.Hour), Default: "INTERVAL '10 seconds'", Stored: true,
+		Doc: "How often operator state is made durable."},
+	{Name: "on_error", Kind: Text, OneOf: []string{"fail"}, Default: "'fail'", Stored: true,
+		Doc: "What an erroring row does to the view."},
+	{Name: "parallelism", Kind: Int, Min: 1, Max: 256, Stored: true,
+		Doc: "Number of shards that operators run in; by default the number of cores."},
+	maxStaleness,
+	{Name: "wait_for_ready", Kind: Bool, Default: "false",
+		Doc: "Whether CREATE waits until the view can be read."},
+	{Name: "watermark_column", Kind: Text, Stored: true, text: "the name of a column", check: nonEmpty,
+		Doc: "The source column that carries event time."},
+	{Name: "watermark_delay", Kind: Duration, Max: 365 * day, Stored: true,
+		Doc: "How far the watermark stays behind the newest event time."},
+	{Name: "temporal_tick", Kind: Duration, Min: int64(10 * time.Millisecond), Max: int64(time.Hour), Default: "INTERVAL '1 second'", Stored: true,
+		Doc: "How often the clock of a query with now() advances."},
+	{Name: "memory_budget", Kind: Bytes, Min: 16 * mib, Max: 1 << 44, Stored: true,
+		Doc: "Memory for the view's state; larger state is kept on disk."},
+	{Name: "max_hold", Kind: Duration, Min: int64(time.Minute), Max: 365 * day, Stored: true,
+		Doc: "How long a paused view keeps the lake's history from expiring."},
+}
+
+// RebuildOptions are the options of REBUILD.
+var RebuildOptions = []OptionSpec{initialMode}
+
+// SubscribeOptions are the options of SUBSCRIBE.
+var SubscribeOptions = []OptionSpec{
+	{Name: "snapshot", Kind: Bool, Default: "true", Doc: "Whether the present content comes first."},
+	{Name: "progress", Kind: Bool, Default: "false", Doc: "Whether rows that only report progress are sent."},
+	{Name: "mode", Kind: Text, OneOf: []string{"retract", "upsert"}, Default: "'retract'", Doc: "How changed rows are told."},
+	{Name: "as_of", Kind: Int, Max: math.MaxInt64, Doc: "The lake snapshot that the subscriber has applied; what came later is sent."},
+	{Name: "up_to", Kind: Int, Max: math.MaxInt64, Doc: "The lake snapshot after which the subscription ends."},
+}
+
+// Settings are the session settings vega.*.
+var Settings = []OptionSpec{
+	{Name: "accept_stale", Kind: Bool, Default: "false",
+		Doc: "Read views beyond their max_staleness; only users with the property may_accept_stale may set it."},
+	{Name: "isolation", Kind: Text, OneOf: []string{"latest", "snapshot"}, Default: "'latest'",
+		Doc: "Whether reads of a transaction that has not written see the newest commit, or all the snapshot of its first read."},
+}
+
+func nonEmpty(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "is empty"
+	}
+	return ""
+}
+
+// LookupOption returns the option of that name, in any case of letters.
+func LookupOption(specs []OptionSpec, name string) (OptionSpec, bool) {
+	if s := find(specs, name); s != nil {
+		return *s, true
+	}
+	return OptionSpec{}, false
+}
