@@ -31,9 +31,10 @@ type Revision struct {
 
 // Facts is one consistent reading of the catalog database.
 type Facts struct {
-	Revision  Revision
-	Now       time.Time // the catalog's clock
-	Tables    []Table
-	Rows      []Row
-	Published map[string]Published // by table uuid
+	Revision   Revision
+	Now        time.Time // the catalog's clock
+	Tables     []Table
+	PlainViews []Name // the lake's plain views
+	Rows       []Row
+	Published  map[string]Published // by table uuid
 }

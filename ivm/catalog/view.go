@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strings"
 	"time"
 
 	"github.com/vegadb/vega-flight/ivm/ddl"
@@ -112,4 +113,9 @@ func (v *View) Reads(uuid string) bool {
 		}
 	}
 	return false
+}
+
+// fold is how the lake compares names.
+func (n Name) fold() Name {
+	return Name{Schema: strings.ToLower(n.Schema), Name: strings.ToLower(n.Name)}
 }

@@ -8,14 +8,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-var cronParser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
-
-// ParseCron reads the value of refresh_cron: five fields (minute, hour, day of
-// month, month, day of week), six with seconds in front, or @hourly, @daily, …
-// The schedule follows the zone of the times it is asked with.
-func ParseCron(text string) (cron.Schedule, error) {
-	return cronParser.Parse(text)
-}
+var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
 // checkCron says why a text is no schedule.
 func checkCron(text string) string {
@@ -27,7 +20,7 @@ func checkCron(text string) string {
 	case strings.HasPrefix(strings.ToLower(t), "@every"):
 		return "is an interval: use refresh_interval"
 	}
-	s, err := ParseCron(text)
+	s, err := cronParser.Parse(strings.TrimSpace(text))
 	if err != nil {
 		return "is not a cron expression (" + strings.TrimPrefix(err.Error(), "cron: ") + ")"
 	}

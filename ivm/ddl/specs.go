@@ -25,7 +25,7 @@ var (
 var ViewOptions = []OptionSpec{
 	{Name: "refresh_interval", Kind: Duration, Max: 365 * day, Stored: true,
 		Doc: "Refresh this long after the end of the last refresh; '0s' refreshes after every commit to a source. Excludes refresh_cron."},
-	{Name: "refresh_cron", Kind: Text, Stored: true, text: "a cron expression of five fields, or six with seconds in front", check: checkCron,
+	{Name: "refresh_cron", Kind: Text, Stored: true, text: "five fields (minute, hour, day of month, month, day of week) or @hourly, @daily, @weekly, @monthly, @yearly", check: checkCron,
 		Doc: "Refresh whenever the expression is due. Excludes refresh_interval."},
 	{Name: "refresh_timezone", Kind: Text, Default: "'UTC'", Stored: true, text: "an IANA time zone such as 'Europe/Berlin'", check: checkZone,
 		Doc: "The time zone in which refresh_cron is read."},

@@ -349,3 +349,18 @@ func scale(amount *big.Rat, size int64, fraction string) (n int64, reason string
 	}
 	return r.Num().Int64(), ""
 }
+
+// Plain is the value as a text that OptionSpec.Parse reads back.
+func (v Value) Plain() string {
+	switch v.Kind {
+	case Bool:
+		return strconv.FormatBool(v.Bool)
+	case Int:
+		return strconv.FormatInt(v.Int, 10)
+	case Bytes:
+		return FormatBytes(v.Int)
+	case Duration:
+		return FormatDuration(v.Duration)
+	}
+	return v.Text
+}
