@@ -3,6 +3,7 @@ package metadata
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,12 @@ type CommitInfo struct {
 	ID     string `json:"vega_commit"`
 	Kind   string `json:"kind,omitempty"`   // "write" for users' statements, "publish" for native commits, "maintain"
 	Server string `json:"server,omitempty"` // the server's id
+	// Members are the further commit ids of a group that shares this snapshot.
+	Members []string `json:"members,omitempty"`
 }
+
+// Has reports whether the commit is, or has among its members, the one with the id.
+func (c CommitInfo) Has(id string) bool { return c.ID == id || slices.Contains(c.Members, id) }
 
 // The kinds of our commits.
 const (
@@ -27,7 +33,7 @@ const (
 // ExtraInfo is the text for commit_extra_info.
 func (c CommitInfo) ExtraInfo() string {
 	text, err := json.Marshal(c)
-	if err != nil { // three strings always marshal
+	if err != nil { // strings always marshal
 		panic(err)
 	}
 	return string(text)
@@ -59,7 +65,7 @@ func LookupCommit(ctx context.Context, tx Tx, commitID string, after int64) (sna
 		if r.err != nil {
 			return 0, false, r.err
 		}
-		if info, ok := ParseCommitInfo(extra); ok && info.ID == commitID {
+		if info, ok := ParseCommitInfo(extra); ok && info.Has(commitID) {
 			return id, true, nil
 		}
 	}

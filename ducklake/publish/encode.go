@@ -1,0 +1,252 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+)
+
+// encoded is a delta's new rows, ready to be written: inlined with their statistics, or staged as files.
+type encoded struct {
+	rows    int64
+	batches []arrow.RecordBatch // DuckDB file: written as they are
+	wire    []wireColumn        // PostgreSQL: as texts and bytes
+	stats   []added
+	staged  *Staged
+}
+
+// wireColumn is a column of inlined rows in PostgreSQL: an array parameter and the expression over it.
+type wireColumn struct {
+	array string // the parameter's type
+	cast  string // the column's type
+	texts []*string
+	bytes [][]byte
+}
+
+const (
+	deltaView  = "vega_delta"      // the registered batches
+	deltaTable = "vega_delta_rows" // the same rows in the table's types, to be read more than once
+)
+
+// encode reads a delta's new rows once, computes their statistics and, for PostgreSQL, their texts, outside the
+// commit lock. Many rows are staged as files.
+func (p *Publisher) encode(ctx context.Context, w *work) error {
+	pub := w.pub
+	rows := int64(0)
+	for _, b := range pub.Delta.Insert {
+		if int(b.NumCols()) != len(pub.Table.Columns) {
+			return fmt.Errorf("publish: %s: a batch has %d columns, the table %d", pub.name(), b.NumCols(), len(pub.Table.Columns))
+		}
+		rows += b.NumRows()
+	}
+	w.enc = &encoded{rows: rows}
+	if rows == 0 {
+		return nil
+	}
+	return p.own(ctx, func(c *duck.Conn) (err error) {
+		reader, err := array.NewRecordReader(pub.Delta.Insert[0].Schema(), pub.Delta.Insert)
+		if err != nil {
+			return err
+		}
+		defer reader.Release()
+		release, err := c.RegisterArrow(deltaView, reader)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, release()) }()
+		if rows > int64(p.InlineRows) || !w.inlinable {
+			w.enc.staged, err = p.Stage(ctx, c, StageSpec{Table: pub.Table, Query: `SELECT * FROM ` + deltaView, JobID: pub.CommitID, Owner: pub.Owner}, nil)
+			return err
+		}
+		w.enc.batches = pub.Delta.Insert
+		return p.encodeInlined(ctx, c, w)
+	})
+}
+
+func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (err error) {
+	table := w.pub.Table
+	columns := make([]string, len(table.Columns))
+	for i, col := range table.Columns {
+		columns[i] = fmt.Sprintf("CAST(c%d AS %s) AS c%d", i, col.SQLType(), i)
+	}
+	_, err = c.Exec(ctx, `CREATE OR REPLACE TEMP TABLE `+deltaTable+` AS SELECT `+strings.Join(columns, ", ")+` FROM `+deltaView+` AS q(`+positions(len(columns))+`)`)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, dropErr := c.Exec(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.`+deltaTable)
+		err = errors.Join(err, dropErr)
+	}()
+	if w.enc.stats, err = inlinedStats(ctx, c, table); err != nil {
+		return err
+	}
+	if p.Store.Dialect() == metadata.PostgreSQL {
+		w.enc.wire, err = wireColumns(ctx, c, table)
+	}
+	return err
+}
+
+func positions(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i)
+	}
+	return strings.Join(names, ", ")
+}
+
+// inlinedStats computes the statistics of the rows in deltaTable, leaf by leaf, in one query.
+func inlinedStats(ctx context.Context, c *duck.Conn, table metadata.TableInfo) ([]added, error) {
+	leaves := leavesOf(table.Columns)
+	parts := make([]string, len(leaves))
+	for i, l := range leaves {
+		from := "SELECT " + topOf(table.Columns, l) + " AS v FROM " + deltaTable
+		for _, s := range l.steps {
+			switch s.kind {
+			case "struct":
+				from = "SELECT struct_extract(v, " + metadata.QuoteLiteral(s.name) + ") AS v FROM (" + from + ")"
+			case "list":
+				from = "SELECT unnest(v) AS v FROM (" + from + ")"
+			case "key":
+				from = "SELECT unnest(map_keys(v)) AS v FROM (" + from + ")"
+			case "value":
+				from = "SELECT unnest(map_values(v)) AS v FROM (" + from + ")"
+			}
+		}
+		low, high, nan := "NULL::VARCHAR", "NULL::VARCHAR", "NULL::BOOLEAN"
+		switch kind := orderOf(l.typ); kind {
+		case unordered:
+		case byFloat:
+			low, high = "CAST(min(v) FILTER (NOT isnan(v)) AS VARCHAR)", "CAST(max(v) FILTER (NOT isnan(v)) AS VARCHAR)"
+			nan = "coalesce(bool_or(isnan(v)), false)"
+		default:
+			low, high = "CAST(min(v) AS VARCHAR)", "CAST(max(v) AS VARCHAR)"
+			if l.typ == "json" { // compared as text, as in the catalog
+				low, high = "min(CAST(v AS VARCHAR))", "max(CAST(v AS VARCHAR))"
+			}
+		}
+		parts[i] = fmt.Sprintf("SELECT %d, count(*), count(*) - count(v), %s, %s, %s FROM (%s)", i, low, high, nan, from)
+	}
+	rows, err := c.Rows(ctx, strings.Join(parts, " UNION ALL "))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]added, len(leaves))
+	for _, r := range rows {
+		i, ok := r[0].(int64)
+		if !ok {
+			return nil, fmt.Errorf("publish: statistics of a delta: %v", r)
+		}
+		a := added{leaf: leaves[i].id}
+		a.values, _ = r[1].(int64)
+		a.nulls, _ = r[2].(int64)
+		if s, ok := r[3].(string); ok {
+			a.min = &s
+		}
+		if s, ok := r[4].(string); ok {
+			a.max = &s
+		}
+		if b, ok := r[5].(bool); ok {
+			a.nan = &b
+		}
+		out[i] = a
+	}
+	return out, nil
+}
+
+// topOf is the column of deltaTable that a leaf is in.
+func topOf(columns []metadata.ColumnInfo, l leaf) string {
+	for i, c := range columns {
+		if c.Name == l.path[0] {
+			return fmt.Sprintf("c%d", i)
+		}
+	}
+	return "NULL"
+}
+
+// wireTypes are the columns of inlined rows in a PostgreSQL catalog, as the extension makes and reads them: PostgreSQL's own type where its
+// range is not less than DuckDB's, else text, and bytes for texts, which may hold zero bytes.
+func wireType(typ string) (array, cast string) {
+	switch typ {
+	case "varchar", "json", "blob":
+		return "bytea[]", "bytea"
+	case "boolean":
+		return "text[]", "boolean"
+	case "int8", "int16":
+		return "text[]", "smallint"
+	case "int32", "uint8", "uint16":
+		return "text[]", "integer"
+	case "int64", "uint32":
+		return "text[]", "bigint"
+	case "float32":
+		return "text[]", "real"
+	case "float64":
+		return "text[]", "double precision"
+	case "time":
+		return "text[]", "time"
+	case "timetz":
+		return "text[]", "time with time zone"
+	case "interval":
+		return "text[]", "interval"
+	case "uuid":
+		return "text[]", "uuid"
+	}
+	if strings.HasPrefix(typ, "decimal(") {
+		return "text[]", typ
+	}
+	return "text[]", "varchar" // uint64, dates and timestamps, nested values
+}
+
+// wireColumns reads the rows of deltaTable as texts and bytes.
+func wireColumns(ctx context.Context, c *duck.Conn, table metadata.TableInfo) ([]wireColumn, error) {
+	out := make([]wireColumn, len(table.Columns))
+	exprs := make([]string, len(table.Columns))
+	for i, col := range table.Columns {
+		out[i].array, out[i].cast = wireType(col.Type)
+		switch {
+		case col.Type == "blob":
+			exprs[i] = fmt.Sprintf("c%d", i)
+		case out[i].array == "bytea[]":
+			exprs[i] = fmt.Sprintf("encode(CAST(c%d AS VARCHAR))", i)
+		case col.Type == "interval":
+			// PostgreSQL's and DuckDB's texts differ in signs.
+			exprs[i] = fmt.Sprintf("format('{} months {} days {} microseconds', datepart('year', c%[1]d) * 12 + datepart('month', c%[1]d), datepart('day', c%[1]d), epoch_us(c%[1]d - to_months(CAST(datepart('year', c%[1]d) * 12 + datepart('month', c%[1]d) AS INTEGER)) - to_days(CAST(datepart('day', c%[1]d) AS INTEGER))))", i)
+		default:
+			exprs[i] = fmt.Sprintf("CAST(c%d AS VARCHAR)", i)
+		}
+	}
+	rows, err := c.Rows(ctx, `SELECT `+strings.Join(exprs, ", ")+` FROM `+deltaTable)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		for i, v := range r {
+			col := &out[i]
+			if col.array == "bytea[]" {
+				b, _ := v.([]byte)
+				col.bytes = append(col.bytes, b)
+				continue
+			}
+			var text *string
+			switch x := v.(type) {
+			case nil:
+			case string:
+				text = &x
+			case *big.Int:
+				s := x.String()
+				text = &s
+			default:
+				return nil, fmt.Errorf("publish: a text came as %T", v)
+			}
+			col.texts = append(col.texts, text)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,91 @@
+package publish
+
+import (
+	"context"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Prepare makes a table ready for native commits; call it once it exists and before it is read. The table for inlined
+// deletes is created now, because a reader whose transaction is older than it fails; and the lake is told not to
+// compact the table by itself.
+func (p *Publisher) Prepare(ctx context.Context, table metadata.TableInfo) error {
+	if err := checkTypes(table); err != nil {
+		return err
+	}
+	if err := p.Store.View(ctx, func(tx metadata.Tx) error { return checkLayout(ctx, tx, table) }); err != nil {
+		return err
+	}
+	if !p.broken(RuleInlinedDeletes) {
+		if err := p.ensureInlinedDeletes(ctx, table.ID); err != nil {
+			return err
+		}
+	}
+	return p.own(ctx, func(c *duck.Conn) error { return p.setCompact(ctx, c, table, false) })
+}
+
+func (p *Publisher) setCompact(ctx context.Context, c *duck.Conn, t metadata.TableInfo, on bool) error {
+	_, err := c.Exec(ctx, `CALL `+metadata.QuoteIdent(p.Lake)+`.set_option('auto_compact', ?, schema => ?, table_name => ?)`, on, t.Schema, t.Name)
+	return err
+}
+
+// ensureInlinedDeletes creates the table for a table's inlined deletes, once for each process.
+func (p *Publisher) ensureInlinedDeletes(ctx context.Context, tableID int64) error {
+	p.mu.Lock()
+	done := p.prepared[tableID]
+	p.mu.Unlock()
+	if done {
+		return nil
+	}
+	unlock, err := p.Lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = p.Store.Update(ctx, func(tx metadata.Tx) error {
+		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS {M}`+metadata.QuoteIdent(inlinedDeletes(tableID))+`(file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)`)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.prepared[tableID] = true
+	p.mu.Unlock()
+	return nil
+}
+
+// inlinedTable is a registered table of a table's inlined rows.
+type inlinedTable struct {
+	name    string
+	version int64 // the schema version it was made for
+	// current says that its columns are the table's columns of now.
+	current bool
+}
+
+// inlinedTables lists all registered tables of a table's inlined rows, the newest last. A rename or another change of
+// the table adds one, and rows may be in any of them.
+func inlinedTables(ctx context.Context, tx metadata.Tx, tableID int64) ([]inlinedTable, error) {
+	rows, err := tx.Query(ctx, `SELECT i.table_name, i.schema_version,
+			coalesce((SELECT max(v.begin_snapshot) FROM {M}ducklake_schema_versions v WHERE v.table_id = i.table_id AND v.schema_version = i.schema_version),
+				(SELECT min(t.begin_snapshot) FROM {M}ducklake_table t WHERE t.table_id = i.table_id)),
+			(SELECT max(greatest(c.begin_snapshot, coalesce(c.end_snapshot, 0))) FROM {M}ducklake_column c WHERE c.table_id = i.table_id)
+		FROM {M}ducklake_inlined_data_tables i WHERE i.table_id = $1 ORDER BY i.schema_version`, tableID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]inlinedTable, len(rows))
+	for i, r := range rows {
+		name, ok := r[0].(string)
+		version, ok2 := r[1].(int64)
+		since, ok3 := r[2].(int64)
+		changed, ok4 := r[3].(int64)
+		if !ok || !ok2 || !ok3 || !ok4 {
+			return nil, fault.LakeUnreadable.Newf("table %d has a malformed entry in ducklake_inlined_data_tables", tableID)
+		}
+		out[i] = inlinedTable{name: name, version: version, current: since >= changed}
+	}
+	return out, nil
+}

@@ -1,0 +1,137 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Config is what a Publisher works with.
+type Config struct {
+	Store    metadata.Store
+	Lock     *metadata.CommitLock
+	Lake     string // the name the lake is attached under
+	DataPath string // the lake's data folder
+	// Connect opens a connection to the instance that has the lake attached. The publisher keeps one for encoding
+	// deltas, flushing and merging, and closes it.
+	Connect  func(context.Context) (*duck.Conn, error)
+	ServerID string               // written into commits
+	Notify   func(snapshot int64) // called after each commit; may be nil
+	Log      *slog.Logger
+
+	InlineRows      int   // a delta with more new rows becomes a file; 0 is 5,000
+	TargetFileBytes int64 // staged files are split at about this size; 0 is the lake's target_file_size
+	Faults          Faults
+}
+
+// Faults are places where tests let things go wrong. All may be nil.
+type Faults struct {
+	Staged       func()       // files are staged and synced, nothing is committed
+	BeforeCommit func() error // all rows of the commit are written, COMMIT is not sent
+	AfterCommit  func() error // COMMIT succeeded; an error takes the place of its answer
+	Break        Rule         // rules that are broken on purpose
+}
+
+// Rule names a rule of native commits, so that tests can show that they notice when it is broken.
+type Rule int
+
+// The rules that can be broken.
+const (
+	_                  Rule = iota
+	RuleFileID              // next_file_id grows with every commit
+	RuleRecordCount         // record_count is cumulative
+	RuleWiden               // statistics only widen
+	RuleGuard               // the changes of others are looked at
+	RuleFlush               // inlined deletes are flushed before a replacement
+	RuleInlinedDeletes      // the table for inlined deletes exists before the first reader
+)
+
+// DefaultInlineRows is how many new rows of a delta are inlined at most.
+const DefaultInlineRows = 5000
+
+// Publisher makes native commits into one lake. It is safe for concurrent use.
+type Publisher struct {
+	Config
+	log *slog.Logger
+
+	conn chan *duck.Conn // the publisher's own connection, when idle
+
+	mu       sync.Mutex
+	prepared map[int64]bool // tables whose inlined delete table exists
+	closed   bool
+}
+
+// New makes a publisher and brings its tables in the catalog up to date.
+func New(ctx context.Context, c Config) (*Publisher, error) {
+	if strings.Contains(c.DataPath, "://") {
+		return nil, fault.NotYetSupported.Newf("publishing into the remote data path %s", c.DataPath)
+	}
+	path, err := filepath.Abs(c.DataPath)
+	if err != nil {
+		return nil, fault.LakeUnreadable.Wrap(err, "the data path %s", c.DataPath)
+	}
+	c.DataPath = path
+	if c.InlineRows == 0 {
+		c.InlineRows = DefaultInlineRows
+	}
+	log := c.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	p := &Publisher{Config: c, log: log.With("component", "publish"), conn: make(chan *duck.Conn, 1), prepared: map[int64]bool{}}
+	if err := metadata.Migrate(ctx, c.Store, Component, Migrations()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close closes the publisher's own connection. No other method may run or be called later.
+func (p *Publisher) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	select {
+	case c := <-p.conn:
+		return c.Close()
+	default:
+		return nil
+	}
+}
+
+// own runs f with the publisher's connection, or with another one while that is in use.
+func (p *Publisher) own(ctx context.Context, f func(*duck.Conn) error) error {
+	var c *duck.Conn
+	select {
+	case c = <-p.conn:
+	default:
+		opened, err := p.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		// Texts of instants are read back by others: they must not depend on a local zone.
+		if _, err := opened.Exec(ctx, `SET TimeZone = 'UTC'`); err != nil {
+			return errors.Join(err, opened.Close())
+		}
+		c = opened
+	}
+	err := f(c)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		select {
+		case p.conn <- c:
+			return err
+		default:
+		}
+	}
+	return errors.Join(err, c.Close())
+}
+
+func (p *Publisher) broken(r Rule) bool { return p.Faults.Break == r }

@@ -1,0 +1,125 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Move is a way to move a table's rows without changing them.
+type Move int
+
+// The moves.
+const (
+	Flush Move = iota // inlined rows and deletes become files
+	Merge             // small adjacent files without deletes become one
+)
+
+// MergeLimits bound one merge, since it runs under the commit lock.
+const (
+	mergeMaxFileBytes = 64 << 20
+	mergeMaxFiles     = 256
+)
+
+// Relocate runs the extension's flush or merge on one table, under the commit lock: beside our commits to the same table
+// it would fail or, for a merge, lose deletes. The table's auto_compact is off, which also keeps the extension from
+// doing it when asked; it is on within this transaction only.
+func (p *Publisher) Relocate(ctx context.Context, table metadata.TableInfo, move Move) error {
+	unlock, err := p.Lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// The table may have another name by now.
+	var option string
+	err = p.Store.View(ctx, func(tx metadata.Tx) error {
+		now, found, err := metadata.TableByID(ctx, tx, table.ID, 0)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fault.ObjectNotFound.Newf("table %s.%s was dropped", table.Schema, table.Name)
+		}
+		table = now
+		rows, err := tx.Query(ctx, `SELECT value FROM {M}ducklake_metadata WHERE key = 'auto_compact' AND scope = 'table' AND scope_id = $1`, table.ID)
+		if err == nil && len(rows) == 1 {
+			option, _ = rows[0][0].(string)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return p.own(ctx, func(c *duck.Conn) error {
+		for n := 1; ; n++ {
+			err := p.move(ctx, c, table, move, option == "false")
+			if err == nil {
+				return nil
+			}
+			if n == rounds || ctx.Err() != nil || !retryable(err) {
+				return err
+			}
+		}
+	})
+}
+
+// retryable reports whether the extension lost against another commit.
+func retryable(err error) bool {
+	var e *duck.Error
+	return metadata.IsConflict(err) || errors.As(err, &e) && e.Type == "TransactionContext"
+}
+
+func (p *Publisher) move(ctx context.Context, c *duck.Conn, table metadata.TableInfo, move Move, off bool) (err error) {
+	end := context.WithoutCancel(ctx)
+	if _, err := c.Exec(end, `BEGIN`); err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		_, rollback := c.Exec(end, `ROLLBACK`)
+		var e *duck.Error
+		if errors.As(rollback, &e) && e.Type == "TransactionContext" {
+			rollback = nil // a failed COMMIT has rolled back
+		}
+		if off {
+			// The extension remembers an option beside the catalog; the rollback does not reach that.
+			rollback = errors.Join(rollback, p.setCompact(end, c, table, false))
+		}
+		err = errors.Join(err, rollback)
+	}()
+	if off {
+		if err := p.setCompact(ctx, c, table, true); err != nil {
+			return err
+		}
+	}
+	lake := metadata.QuoteIdent(p.Lake)
+	switch move {
+	case Flush:
+		_, err = c.Rows(ctx, `CALL ducklake_flush_inlined_data(?, schema_name => ?, table_name => ?)`, p.Lake, table.Schema, table.Name)
+	case Merge:
+		_, err = c.Rows(ctx, fmt.Sprintf(`CALL ducklake_merge_adjacent_files(?, ?, schema => ?, max_file_size => %d, max_compacted_files => %d)`,
+			mergeMaxFileBytes, mergeMaxFiles), p.Lake, table.Name, table.Schema)
+	}
+	if err != nil {
+		return err
+	}
+	if off {
+		if err := p.setCompact(ctx, c, table, false); err != nil {
+			return err
+		}
+	}
+	info := metadata.CommitInfo{ID: uuid.Must(uuid.NewV7()).String(), Kind: metadata.CommitMaintain, Server: p.ServerID}
+	if _, err := c.Exec(ctx, `CALL `+lake+`.set_commit_message(?, ?, extra_info => ?)`, metadata.Author, "maintenance", info.ExtraInfo()); err != nil {
+		return err
+	}
+	_, err = c.Exec(end, `COMMIT`)
+	return err
+}

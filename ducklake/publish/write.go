@@ -1,0 +1,303 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// writer writes one publication's rows into the catalog, as part of the snapshot that is being made.
+type writer struct {
+	p     *Publisher
+	tx    metadata.Tx
+	w     *work
+	snap  *metadata.Snapshot // the new one; its NextFileID grows
+	table int64
+	made  []metadata.ChangeKind // what was done, for changes_made
+	stats tableStats
+	added []addition
+	inexact,
+	changed bool
+}
+
+// addition is what one file or batch adds to the statistics.
+type addition struct {
+	rows, bytes int64
+	stats       []added
+}
+
+func (x *writer) did(kind metadata.ChangeKind) {
+	if !slices.Contains(x.made, kind) {
+		x.made = append(x.made, kind)
+	}
+}
+
+// write does the whole of a publication but the snapshot and the swap.
+func (x *writer) write(ctx context.Context) error {
+	pub := x.w.pub
+	if pub.Replace == nil && pub.Delta == nil {
+		return nil
+	}
+	inlined, err := inlinedTables(ctx, x.tx, x.table)
+	if err != nil {
+		return err
+	}
+	if err := x.readStats(ctx); err != nil {
+		return err
+	}
+	firstFile := x.snap.NextFileID
+	if pub.Replace != nil {
+		err = x.replace(ctx, inlined)
+	} else {
+		err = x.delta(ctx, inlined)
+	}
+	if err != nil {
+		return err
+	}
+	if err := x.writeStats(ctx); err != nil {
+		return err
+	}
+	if x.snap.NextFileID == firstFile && !x.p.broken(RuleFileID) {
+		// Readers cache a table's statistics by this number.
+		x.snap.NextFileID++
+	}
+	return nil
+}
+
+// replace ends everything the table has and adds the staged files.
+func (x *writer) replace(ctx context.Context, inlined []inlinedTable) error {
+	files, err := x.tx.Exec(ctx, `UPDATE {M}ducklake_data_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL`, x.table, x.snap.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := x.tx.Exec(ctx, `UPDATE {M}ducklake_delete_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL`, x.table, x.snap.ID); err != nil {
+		return err
+	}
+	rows := int64(0)
+	for _, t := range inlined {
+		n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t.name)+` SET end_snapshot = $1 WHERE end_snapshot IS NULL`, x.snap.ID)
+		if err != nil {
+			return err
+		}
+		rows += n
+	}
+	if len(x.w.pub.Replace.Files) > 0 {
+		x.did(metadata.InsertedInto)
+	}
+	if files > 0 {
+		x.did(metadata.DeletedFrom)
+	}
+	if rows > 0 {
+		x.did(metadata.InlinedDelete)
+	}
+	x.w.result.Rows = x.w.pub.Replace.Rows
+	return x.addFiles(ctx, x.w.pub.Replace)
+}
+
+// delta ends the deleted rows where they lie and adds the new ones.
+func (x *writer) delta(ctx context.Context, inlined []inlinedTable) error {
+	if err := x.deleteRows(ctx, inlined); err != nil {
+		return err
+	}
+	enc := x.w.enc
+	x.w.result.Rows = enc.rows
+	switch {
+	case enc.rows == 0:
+		return nil
+	case enc.staged != nil:
+		x.did(metadata.InsertedInto)
+		return x.addFiles(ctx, enc.staged)
+	}
+	if len(inlined) == 0 || !inlined[len(inlined)-1].current {
+		return errRestage
+	}
+	x.did(metadata.InlinedInsert)
+	x.changed = true
+	x.added = append(x.added, addition{rows: enc.rows, stats: enc.stats})
+	return x.insertInlined(ctx, inlined[len(inlined)-1].name)
+}
+
+// errRestage says that the delta's rows cannot be inlined any more.
+var errRestage = fmt.Errorf("publish: the table for inlined rows is gone")
+
+// idChunk bounds the ids in one statement.
+const idChunk = 5000
+
+func (x *writer) deleteRows(ctx context.Context, inlined []inlinedTable) error {
+	var inFiles, inCatalog []Location
+	for _, l := range x.w.locations {
+		if l.File == Inlined {
+			inCatalog = append(inCatalog, l)
+		} else {
+			inFiles = append(inFiles, l)
+		}
+	}
+	if len(inFiles)+len(inCatalog) == 0 {
+		return nil
+	}
+	x.did(metadata.InlinedDelete)
+	x.changed = true
+	for part := range slices.Chunk(inFiles, idChunk) {
+		values := make([]string, len(part))
+		for i, l := range part {
+			values[i] = "(" + strconv.FormatInt(l.File, 10) + "," + strconv.FormatInt(l.Position, 10) + ")"
+		}
+		deletes := `{M}` + metadata.QuoteIdent(inlinedDeletes(x.table))
+		n, err := x.tx.Exec(ctx, `INSERT INTO `+deletes+` SELECT v.f, v.p, CAST($2 AS BIGINT) FROM (VALUES `+strings.Join(values, ",")+`) v(f, p)
+			JOIN {M}ducklake_data_file d ON d.data_file_id = v.f AND d.table_id = $1 AND d.end_snapshot IS NULL AND v.p < d.record_count
+			WHERE NOT EXISTS (SELECT 1 FROM `+deletes+` x WHERE x.file_id = v.f AND x.row_id = v.p)`, x.table, x.snap.ID)
+		if err != nil {
+			return err
+		}
+		if n != int64(len(part)) {
+			return x.stray(int64(len(part))-n, "in files")
+		}
+	}
+	for part := range slices.Chunk(inCatalog, idChunk) {
+		ids := make([]string, len(part))
+		for i, l := range part {
+			ids[i] = strconv.FormatInt(l.Position, 10)
+		}
+		ended := int64(0)
+		for _, t := range inlined {
+			n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t.name)+` SET end_snapshot = $1
+				WHERE end_snapshot IS NULL AND begin_snapshot <> $1 AND row_id IN (`+strings.Join(ids, ",")+`)`, x.snap.ID)
+			if err != nil {
+				return err
+			}
+			ended += n
+		}
+		if ended != int64(len(part)) {
+			return x.stray(int64(len(part))-ended, "in the catalog")
+		}
+	}
+	return nil
+}
+
+// stray is the error of rows that are not where they were said to be.
+func (x *writer) stray(n int64, where string) error {
+	e := moved(x.w.pub.Table, metadata.Written, x.w.pub.Seen, "are not where they were said to be")
+	e.fault.Message = fmt.Sprintf("%d of the rows to delete from %s are not %s any more, or were named twice", n, x.w.pub.name(), where)
+	return e
+}
+
+// addFiles registers staged files as the table's.
+func (x *writer) addFiles(ctx context.Context, s *Staged) error {
+	if n, err := x.tx.Exec(ctx, `DELETE FROM {M}vega_staged WHERE folder = $1 AND table_id = $2 AND job_id <> $3`, s.Folder, x.table, discarded); err != nil {
+		return err
+	} else if n != 1 {
+		return fault.Fenced.Newf("the files staged for %s in %s were discarded", x.w.pub.name(), s.Folder)
+	}
+	var files, stats [][]any
+	for _, f := range s.Files {
+		id := x.snap.NextFileID
+		x.snap.NextFileID++
+		files = append(files, []any{id, x.table, x.snap.ID, path.Join(s.within, f.Name), true, "parquet", f.Rows, f.Bytes, f.Footer, x.stats.nextRowID})
+		x.stats.nextRowID += f.Rows
+		for _, a := range f.stats {
+			var values, nulls any = a.values - a.nulls, a.nulls
+			if a.nulls > a.values {
+				values, nulls = nil, nil
+			}
+			stats = append(stats, []any{id, x.table, a.leaf, a.bytes, values, nulls, storable(a.min), storable(a.max), orNull(a.nan)})
+		}
+		x.added = append(x.added, addition{rows: f.Rows, bytes: f.Bytes, stats: f.stats})
+		x.changed = true
+	}
+	if _, err := x.tx.Append(ctx, "ducklake_data_file", []string{"data_file_id", "table_id", "begin_snapshot", "path", "path_is_relative",
+		"file_format", "record_count", "file_size_bytes", "footer_size", "row_id_start"}, files); err != nil {
+		return err
+	}
+	_, err := x.tx.Append(ctx, "ducklake_file_column_stats", []string{"data_file_id", "table_id", "column_id", "column_size_bytes",
+		"value_count", "null_count", "min_value", "max_value", "contains_nan"}, stats)
+	return err
+}
+
+// insertInlined writes the delta's rows into a table of inlined rows.
+func (x *writer) insertInlined(ctx context.Context, name string) (err error) {
+	enc := x.w.enc
+	target := `INSERT INTO {M}` + metadata.QuoteIdent(name)
+	first := x.stats.nextRowID
+	x.stats.nextRowID += enc.rows
+	var n int64
+	if x.tx.Dialect() == metadata.PostgreSQL {
+		args := []any{first - 1, x.snap.ID}
+		arrays, names, casts := make([]string, len(enc.wire)), make([]string, len(enc.wire)), make([]string, len(enc.wire))
+		for i, c := range enc.wire {
+			if c.array == "bytea[]" {
+				args = append(args, c.bytes)
+			} else {
+				args = append(args, c.texts)
+			}
+			arrays[i] = fmt.Sprintf("$%d::%s", i+3, c.array)
+			names[i] = fmt.Sprintf("c%d", i)
+			casts[i] = fmt.Sprintf("c%d::%s", i, c.cast)
+		}
+		n, err = x.tx.Exec(ctx, target+` SELECT $1::bigint + n, $2::bigint, NULL::bigint, `+strings.Join(casts, ", ")+
+			` FROM unnest(`+strings.Join(arrays, ", ")+`) WITH ORDINALITY AS q(`+strings.Join(names, ", ")+`, n)`, args...)
+	} else {
+		n, err = x.insertArrow(ctx, target, first)
+	}
+	if err == nil && n != enc.rows {
+		err = fmt.Errorf("publish: %d of %d rows were inlined", n, enc.rows)
+	}
+	return err
+}
+
+// insertArrow hands the delta's batches to DuckDB as they are.
+func (x *writer) insertArrow(ctx context.Context, target string, first int64) (n int64, err error) {
+	conn, ok := metadata.TxConn(x.tx).(interface {
+		RegisterArrow(name string, r array.RecordReader) (func() error, error)
+	})
+	if !ok {
+		return 0, fmt.Errorf("publish: the catalog's connection takes no Arrow batches")
+	}
+	batches := x.w.enc.batches
+	reader, err := array.NewRecordReader(batches[0].Schema(), batches)
+	if err != nil {
+		return 0, err
+	}
+	defer reader.Release()
+	release, err := conn.RegisterArrow(deltaView, reader)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if e := release(); err == nil {
+			err = e
+		}
+	}()
+	casts := make([]string, len(x.w.pub.Table.Columns))
+	for i, c := range x.w.pub.Table.Columns {
+		casts[i] = fmt.Sprintf("CAST(c%d AS %s)", i, c.SQLType())
+	}
+	return x.tx.Exec(ctx, target+fmt.Sprintf(` SELECT %d + row_number() OVER () - 1, %d, NULL, %s FROM %s AS q(%s)`,
+		first, x.snap.ID, strings.Join(casts, ", "), deltaView, positions(len(casts))))
+}
+
+// changesMade is the publication's part of the snapshot's changes_made.
+func (x *writer) changesMade() []string {
+	out := make([]string, len(x.made))
+	for i, kind := range x.made {
+		out[i] = fmt.Sprintf("%s:%d", kind, x.table)
+	}
+	return out
+}
+
+// Paths lists the staged files' paths on disk.
+func (s *Staged) Paths(dataPath string) []string {
+	out := make([]string, len(s.Files))
+	for i, f := range s.Files {
+		out[i] = filepath.Join(dataPath, s.Folder, f.Name)
+	}
+	return out
+}
