@@ -80,7 +80,7 @@ func copyText(table metadata.TableInfo, query, folder string, lake map[string]st
 	return fmt.Sprintf(`COPY (SELECT %s FROM (
 %s
 ) AS q(%s)) TO %s (FORMAT parquet, FIELD_IDS %s, GEOPARQUET_VERSION 'NONE', RETURN_STATS true, WRITE_EMPTY_FILE false,
-FILE_SIZE_BYTES '%d', FILENAME_PATTERN 'ducklake-{uuidv7}', OVERWRITE_OR_IGNORE true%s)`,
+FILE_SIZE_BYTES %d, FILENAME_PATTERN 'ducklake-{uuidv7}', OVERWRITE_OR_IGNORE true%s)`,
 		strings.Join(columns, ", "), query, strings.Join(names, ", "), metadata.QuoteLiteral(folder), fieldIDs(table.Columns), size,
 		strings.Join(append([]string{""}, extra...), ", ")), nil
 }

@@ -32,8 +32,8 @@ type wireColumn struct {
 }
 
 const (
-	deltaView  = "vega_delta"      // the registered batches
-	deltaTable = "vega_delta_rows" // the same rows in the table's types, to be read more than once
+	deltaView  = "vega_delta"      // the registered batches, a view in temp.main
+	deltaTable = "vega_delta_rows" // in temp.main, the same rows in the table's types, to be read more than once
 )
 
 // encode reads a delta's new rows once, computes their statistics and, for PostgreSQL, their texts, outside the
@@ -63,7 +63,7 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 		}
 		defer func() { err = errors.Join(err, release()) }()
 		if rows > int64(p.InlineRows) || !w.inlinable {
-			w.enc.staged, err = p.Stage(ctx, c, StageSpec{Table: pub.Table, Query: `SELECT * FROM ` + deltaView, JobID: pub.CommitID, Owner: pub.Owner}, nil)
+			w.enc.staged, err = p.Stage(ctx, c, StageSpec{Table: pub.Table, Query: `SELECT * FROM temp.main.` + deltaView, JobID: pub.CommitID, Owner: pub.Owner}, nil)
 			return err
 		}
 		w.enc.batches = pub.Delta.Insert
@@ -77,12 +77,12 @@ func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (e
 	for i, col := range table.Columns {
 		columns[i] = fmt.Sprintf("CAST(c%d AS %s) AS c%d", i, col.SQLType(), i)
 	}
-	_, err = c.Exec(ctx, `CREATE OR REPLACE TEMP TABLE `+deltaTable+` AS SELECT `+strings.Join(columns, ", ")+` FROM `+deltaView+` AS q(`+positions(len(columns))+`)`)
+	_, err = c.Exec(ctx, `CREATE OR REPLACE TEMP TABLE `+deltaTable+` AS SELECT `+strings.Join(columns, ", ")+` FROM temp.main.`+deltaView+` AS q(`+positions(len(columns))+`)`)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		_, dropErr := c.Exec(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.`+deltaTable)
+		_, dropErr := c.Exec(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.main.`+deltaTable)
 		err = errors.Join(err, dropErr)
 	}()
 	if w.enc.stats, err = inlinedStats(ctx, c, table); err != nil {
@@ -107,7 +107,7 @@ func inlinedStats(ctx context.Context, c *duck.Conn, table metadata.TableInfo) (
 	leaves := leavesOf(table.Columns)
 	parts := make([]string, len(leaves))
 	for i, l := range leaves {
-		from := "SELECT " + topOf(table.Columns, l) + " AS v FROM " + deltaTable
+		from := "SELECT " + topOf(table.Columns, l) + " AS v FROM temp.main." + deltaTable
 		for _, s := range l.steps {
 			switch s.kind {
 			case "struct":
@@ -222,7 +222,7 @@ func wireColumns(ctx context.Context, c *duck.Conn, table metadata.TableInfo) ([
 			exprs[i] = fmt.Sprintf("CAST(c%d AS VARCHAR)", i)
 		}
 	}
-	rows, err := c.Rows(ctx, `SELECT `+strings.Join(exprs, ", ")+` FROM `+deltaTable)
+	rows, err := c.Rows(ctx, `SELECT `+strings.Join(exprs, ", ")+` FROM temp.main.`+deltaTable)
 	if err != nil {
 		return nil, err
 	}

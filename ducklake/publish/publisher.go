@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -19,9 +18,9 @@ type Config struct {
 	Lock     *metadata.CommitLock
 	Lake     string // the name the lake is attached under
 	DataPath string // the lake's data folder
-	// Connect opens a connection to the instance that has the lake attached. The publisher keeps one for encoding
-	// deltas, flushing and merging, and closes it.
-	Connect  func(context.Context) (*duck.Conn, error)
+	// Acquire gives a connection to the instance that has the lake attached, with the time zone UTC, until release is
+	// called. It is used to encode deltas, to flush and to merge; no state is left on it.
+	Acquire  func(context.Context) (conn *duck.Conn, release func(), err error)
 	ServerID string               // written into commits
 	Notify   func(snapshot int64) // called after each commit; may be nil
 	Log      *slog.Logger
@@ -61,11 +60,8 @@ type Publisher struct {
 	Config
 	log *slog.Logger
 
-	conn chan *duck.Conn // the publisher's own connection, when idle
-
 	mu       sync.Mutex
 	prepared map[int64]bool // tables whose inlined delete table exists
-	closed   bool
 }
 
 // New makes a publisher and brings its tables in the catalog up to date.
@@ -85,53 +81,21 @@ func New(ctx context.Context, c Config) (*Publisher, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	p := &Publisher{Config: c, log: log.With("component", "publish"), conn: make(chan *duck.Conn, 1), prepared: map[int64]bool{}}
+	p := &Publisher{Config: c, log: log.With("component", "publish"), prepared: map[int64]bool{}}
 	if err := metadata.Migrate(ctx, c.Store, Component, Migrations()); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// Close closes the publisher's own connection. No other method may run or be called later.
-func (p *Publisher) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	select {
-	case c := <-p.conn:
-		return c.Close()
-	default:
-		return nil
-	}
-}
-
-// own runs f with the publisher's connection, or with another one while that is in use.
+// own runs f with a connection of the instance's.
 func (p *Publisher) own(ctx context.Context, f func(*duck.Conn) error) error {
-	var c *duck.Conn
-	select {
-	case c = <-p.conn:
-	default:
-		opened, err := p.Connect(ctx)
-		if err != nil {
-			return err
-		}
-		// Texts of instants are read back by others: they must not depend on a local zone.
-		if _, err := opened.Exec(ctx, `SET TimeZone = 'UTC'`); err != nil {
-			return errors.Join(err, opened.Close())
-		}
-		c = opened
+	c, release, err := p.Acquire(ctx)
+	if err != nil {
+		return err
 	}
-	err := f(c)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed {
-		select {
-		case p.conn <- c:
-			return err
-		default:
-		}
-	}
-	return errors.Join(err, c.Close())
+	defer release()
+	return f(c)
 }
 
 func (p *Publisher) broken(r Rule) bool { return p.Faults.Break == r }

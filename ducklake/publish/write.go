@@ -25,8 +25,6 @@ type writer struct {
 	made  []metadata.ChangeKind // what was done, for changes_made
 	stats tableStats
 	added []addition
-	inexact,
-	changed bool
 }
 
 // addition is what one file or batch adds to the statistics.
@@ -121,7 +119,6 @@ func (x *writer) delta(ctx context.Context, inlined []inlinedTable) error {
 		return errRestage
 	}
 	x.did(metadata.InlinedInsert)
-	x.changed = true
 	x.added = append(x.added, addition{rows: enc.rows, stats: enc.stats})
 	return x.insertInlined(ctx, inlined[len(inlined)-1].name)
 }
@@ -145,7 +142,6 @@ func (x *writer) deleteRows(ctx context.Context, inlined []inlinedTable) error {
 		return nil
 	}
 	x.did(metadata.InlinedDelete)
-	x.changed = true
 	for part := range slices.Chunk(inFiles, idChunk) {
 		values := make([]string, len(part))
 		for i, l := range part {
@@ -211,7 +207,6 @@ func (x *writer) addFiles(ctx context.Context, s *Staged) error {
 			stats = append(stats, []any{id, x.table, a.leaf, a.bytes, values, nulls, storable(a.min), storable(a.max), orNull(a.nan)})
 		}
 		x.added = append(x.added, addition{rows: f.Rows, bytes: f.Bytes, stats: f.stats})
-		x.changed = true
 	}
 	if _, err := x.tx.Append(ctx, "ducklake_data_file", []string{"data_file_id", "table_id", "begin_snapshot", "path", "path_is_relative",
 		"file_format", "record_count", "file_size_bytes", "footer_size", "row_id_start"}, files); err != nil {
@@ -280,7 +275,7 @@ func (x *writer) insertArrow(ctx context.Context, target string, first int64) (n
 	for i, c := range x.w.pub.Table.Columns {
 		casts[i] = fmt.Sprintf("CAST(c%d AS %s)", i, c.SQLType())
 	}
-	return x.tx.Exec(ctx, target+fmt.Sprintf(` SELECT %d + row_number() OVER () - 1, %d, NULL, %s FROM %s AS q(%s)`,
+	return x.tx.Exec(ctx, target+fmt.Sprintf(` SELECT %d + row_number() OVER () - 1, %d, NULL, %s FROM temp.main.%s AS q(%s)`,
 		first, x.snap.ID, strings.Join(casts, ", "), deltaView, positions(len(casts))))
 }
 
