@@ -1,0 +1,326 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+)
+
+// Views implements catalog.Store.
+type Views struct{ s *Store }
+
+var _ catalog.Store = (*Views)(nil)
+
+// Rows is the counter of changes of the views' rows. With an embedded catalog it asks nobody.
+func (v *Views) Rows(ctx context.Context) (int64, error) {
+	if v.s.db.Dialect() == metadata.DuckDB {
+		return v.s.rows.Load(), nil
+	}
+	var n int64
+	err := v.s.db.View(ctx, func(tx metadata.Tx) (err error) {
+		n, err = counter(ctx, tx)
+		return err
+	})
+	return n, err
+}
+
+// Revision is where the lake and the rows stand.
+func (v *Views) Revision(ctx context.Context) (catalog.Revision, error) {
+	var rev catalog.Revision
+	err := v.s.db.View(ctx, func(tx metadata.Tx) (err error) {
+		rev, err = revision(ctx, tx)
+		return err
+	})
+	return rev, err
+}
+
+func revision(ctx context.Context, tx metadata.Tx) (catalog.Revision, error) {
+	rows, err := tx.Query(ctx, `SELECT s.snapshot_id, s.schema_version, c.value FROM {M}ducklake_snapshot s, {M}vega_counters c
+		WHERE s.snapshot_id = (SELECT max(snapshot_id) FROM {M}ducklake_snapshot) AND c.name = 'views'`)
+	if err != nil {
+		return catalog.Revision{}, err
+	}
+	if len(rows) != 1 {
+		return catalog.Revision{}, fault.LakeUnreadable.Newf("the catalog has %d newest snapshots", len(rows))
+	}
+	var r row
+	r.take(rows[0])
+	rev := catalog.Revision{Snapshot: r.int(), SchemaVersion: r.int(), Rows: r.int()}
+	return rev, r.err
+}
+
+// Load reads everything about all views in one transaction.
+func (v *Views) Load(ctx context.Context) (catalog.Facts, error) {
+	var f catalog.Facts
+	err := v.s.db.View(ctx, func(tx metadata.Tx) (err error) {
+		f, err = v.s.Facts(ctx, tx)
+		return err
+	})
+	return f, err
+}
+
+// Facts is Load in a transaction.
+func (s *Store) Facts(ctx context.Context, tx metadata.Tx) (catalog.Facts, error) {
+	var f catalog.Facts
+	var err error
+	if f.Revision, err = revision(ctx, tx); err != nil {
+		return f, err
+	}
+	now, err := tx.Query(ctx, `SELECT now()`)
+	if err != nil {
+		return f, err
+	}
+	var r row
+	r.take(now[0])
+	if f.Now = r.time(); r.err != nil {
+		return f, r.err
+	}
+	if f.Rows, err = viewRows(ctx, tx); err != nil {
+		return f, err
+	}
+	if f.Published, err = published(ctx, tx); err != nil {
+		return f, err
+	}
+	f.Tables, f.PlainViews, err = s.lakeTables(ctx, tx, f.Revision)
+	return f, err
+}
+
+// lakeTables reads the lake's tables unless those of the schema version are known.
+func (s *Store) lakeTables(ctx context.Context, tx metadata.Tx, rev catalog.Revision) ([]catalog.Table, []catalog.Name, error) {
+	s.mu.Lock()
+	c := s.tables
+	s.mu.Unlock()
+	if c.known && c.schemaVersion == rev.SchemaVersion {
+		return c.tables, c.plain, nil
+	}
+	c = cachedTables{schemaVersion: rev.SchemaVersion, known: true}
+	infos, err := metadata.Tables(ctx, tx, metadata.Filter{At: rev.Snapshot})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.tables = make([]catalog.Table, len(infos))
+	for i := range infos {
+		c.tables[i] = Table(infos[i])
+	}
+	rows, err := tx.Query(ctx, `SELECT s.schema_name, v.view_name FROM {M}ducklake_view v JOIN {M}ducklake_schema s ON s.schema_id = v.schema_id
+		WHERE v.end_snapshot IS NULL AND s.end_snapshot IS NULL ORDER BY s.schema_name, v.view_name`)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, values := range rows {
+		var r row
+		r.take(values)
+		c.plain = append(c.plain, catalog.Name{Schema: r.text(), Name: r.text()})
+		if r.err != nil {
+			return nil, nil, r.err
+		}
+	}
+	s.mu.Lock()
+	if !s.tables.known || s.tables.schemaVersion <= c.schemaVersion {
+		s.tables = c
+	}
+	s.mu.Unlock()
+	return c.tables, c.plain, nil
+}
+
+// Table is a lake table in the catalog's words.
+func Table(t metadata.TableInfo) catalog.Table {
+	out := catalog.Table{ID: t.ID, UUID: t.UUID, Name: catalog.Name{Schema: t.Schema, Name: t.Name}, Comment: t.Comment}
+	for _, c := range t.Columns {
+		out.Columns = append(out.Columns, catalog.Column{ID: c.ID, Name: c.Name, Type: c.SQLType()})
+	}
+	return out
+}
+
+func viewRows(ctx context.Context, tx metadata.Tx) ([]catalog.Row, error) {
+	rows, err := tx.Query(ctx, `SELECT uuid, kind, owner, definition, hash, schema_name, view_name, created_at, revision
+		FROM {M}vega_views ORDER BY uuid`)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := viewSources(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]catalog.Row, 0, len(rows))
+	for _, values := range rows {
+		var r row
+		r.take(values)
+		v := catalog.Row{UUID: r.text(), Kind: catalog.Kind(r.text()), Owner: r.text(), Definition: r.text(), Hash: r.text(),
+			Name: catalog.Name{Schema: r.text(), Name: r.text()}, CreatedAt: r.time(), Revision: r.int()}
+		if r.err != nil {
+			return nil, r.err
+		}
+		v.Sources = sources[v.UUID]
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func viewSources(ctx context.Context, tx metadata.Tx) (map[string][]catalog.Source, error) {
+	rows, err := tx.Query(ctx, `SELECT view_uuid, source_uuid, schema_name, table_name, columns_used
+		FROM {M}vega_view_sources ORDER BY view_uuid, position`)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]catalog.Source{}
+	for _, values := range rows {
+		var r row
+		r.take(values)
+		view := r.text()
+		src := catalog.Source{UUID: r.text(), Name: catalog.Name{Schema: r.text(), Name: r.text()}}
+		columns := r.text()
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := json.Unmarshal([]byte(columns), &src.Columns); err != nil {
+			return nil, fmt.Errorf("store: the columns of a source of view %s: %w", view, err)
+		}
+		out[view] = append(out[view], src)
+	}
+	return out, nil
+}
+
+// published reads what was published for the views. The table is the publisher's.
+func published(ctx context.Context, tx metadata.Tx) (map[string]catalog.Published, error) {
+	rows, err := tx.Query(ctx, `SELECT p.uuid, p.generation, p.epoch, p.frontier, p.snapshot_id, p.row_count, p.commit_id, p.published_at
+		FROM {M}vega_published p JOIN {M}vega_views v ON v.uuid = p.uuid`)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]catalog.Published, len(rows))
+	for _, values := range rows {
+		var r row
+		r.take(values)
+		uuid := r.text()
+		p := catalog.Published{Generation: r.int(), Epoch: r.int()}
+		frontier := r.bytes()
+		p.Snapshot, p.Rows, p.CommitID, p.At = r.nullInt(), r.nullInt(), r.nullText(), r.time()
+		if r.err != nil {
+			return nil, r.err
+		}
+		if p.Frontier, err = catalog.DecodeFrontier(frontier); err != nil {
+			return nil, err
+		}
+		out[uuid] = p
+	}
+	return out, nil
+}
+
+// Insert adds a row.
+func (v *Views) Insert(ctx context.Context, r catalog.Row) error {
+	return v.s.db.Update(ctx, func(tx metadata.Tx) error { return v.s.InsertRow(ctx, tx, r) })
+}
+
+// InsertRow is Views.Insert in a transaction.
+func (s *Store) InsertRow(ctx context.Context, tx metadata.Tx, r catalog.Row) error {
+	rows, err := tx.Query(ctx, `SELECT 1 FROM {M}vega_views WHERE uuid = $1`, r.UUID)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		return fault.ViewExists.Newf("table %s is a materialized view already", r.Name)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO {M}vega_views VALUES ($1, $2, $3, $4, $5, $6, $7, COALESCE($8, now()), 1)`,
+		r.UUID, string(r.Kind), r.Owner, r.Definition, r.Hash, r.Name.Schema, r.Name.Name, when(r.CreatedAt)); err != nil {
+		return err
+	}
+	if err := insertSources(ctx, tx, r); err != nil {
+		return err
+	}
+	return s.touch(ctx, tx)
+}
+
+func insertSources(ctx context.Context, tx metadata.Tx, r catalog.Row) error {
+	for i, src := range r.Sources {
+		columns, err := json.Marshal(src.Columns)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO {M}vega_view_sources VALUES ($1, $2, $3, $4, $5, $6)`,
+			r.UUID, int64(i), src.UUID, src.Name.Schema, src.Name.Name, string(columns)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Update writes the row if it still has its revision.
+func (v *Views) Update(ctx context.Context, r catalog.Row) (bool, error) {
+	var ok bool
+	err := v.s.db.Update(ctx, func(tx metadata.Tx) (err error) {
+		ok, err = v.s.UpdateRow(ctx, tx, r)
+		return err
+	})
+	return ok && err == nil, err
+}
+
+// UpdateRow is Views.Update in a transaction.
+func (s *Store) UpdateRow(ctx context.Context, tx metadata.Tx, r catalog.Row) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE {M}vega_views SET kind = $2, owner = $3, definition = $4, hash = $5, schema_name = $6, view_name = $7,
+		revision = revision + 1 WHERE uuid = $1 AND revision = $8`,
+		r.UUID, string(r.Kind), r.Owner, r.Definition, r.Hash, r.Name.Schema, r.Name.Name, r.Revision)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_view_sources WHERE view_uuid = $1`, r.UUID); err != nil {
+		return false, err
+	}
+	if err := insertSources(ctx, tx, r); err != nil {
+		return false, err
+	}
+	return true, s.touch(ctx, tx)
+}
+
+// Replace puts a row with another uuid into the place of old.
+func (v *Views) Replace(ctx context.Context, old string, r catalog.Row) error {
+	return v.s.db.Update(ctx, func(tx metadata.Tx) error { return v.s.ReplaceRow(ctx, tx, old, r) })
+}
+
+// ReplaceRow is Views.Replace in a transaction. The view's schedule goes over to the new uuid.
+func (s *Store) ReplaceRow(ctx context.Context, tx metadata.Tx, old string, r catalog.Row) error {
+	if old == r.UUID {
+		return fmt.Errorf("store: view %s cannot take its own place", old)
+	}
+	n, err := tx.Exec(ctx, `DELETE FROM {M}vega_views WHERE uuid = $1`, old)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fault.ViewNotFound.Newf("the view that %s was to replace is gone", r.Name)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_view_sources WHERE view_uuid = $1`, old); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_published WHERE uuid = $1`, old); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE {M}vega_schedules SET view_uuid = $2, version = version + 1 WHERE view_uuid = $1`, old, r.UUID); err != nil {
+		return err
+	}
+	return s.InsertRow(ctx, tx, r)
+}
+
+// Delete removes views with their sources, schedules and published states.
+func (v *Views) Delete(ctx context.Context, uuids ...string) error {
+	return v.s.db.Update(ctx, func(tx metadata.Tx) error { return v.s.DeleteRows(ctx, tx, uuids...) })
+}
+
+// DeleteRows is Views.Delete in a transaction.
+func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string) error {
+	byTable := map[string]string{"vega_views": "uuid", "vega_view_sources": "view_uuid", "vega_schedules": "view_uuid", "vega_published": "uuid"}
+	for _, table := range slices.Sorted(maps.Keys(byTable)) {
+		for _, uuid := range uuids {
+			if _, err := tx.Exec(ctx, `DELETE FROM {M}`+table+` WHERE `+byTable[table]+` = $1`, uuid); err != nil {
+				return err
+			}
+		}
+	}
+	return s.touch(ctx, tx)
+}
