@@ -60,6 +60,7 @@ func Resolve(f Facts) *Set {
 	slices.Sort(s.Repairs.Forget)
 	slices.SortFunc(s.Views, byName)
 	slices.SortFunc(s.Unadopted, byName)
+	slices.SortFunc(s.Repairs.Restore, byName)
 	return s
 }
 
