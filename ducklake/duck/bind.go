@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	"time"
@@ -131,7 +132,10 @@ func hugeInt(b *big.Int) (ddb.HugeInt, bool) {
 func powerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 func uuidParts(u uuid.UUID) ddb.UHugeInt {
-	b := new(big.Int).SetBytes(u[:])
-	lower := new(big.Int).And(b, new(big.Int).SetUint64(1<<64-1)).Uint64()
-	return ddb.NewUHugeInt(lower, new(big.Int).Rsh(b, 64).Uint64())
+	return ddb.NewUHugeInt(binary.BigEndian.Uint64(u[8:]), binary.BigEndian.Uint64(u[:8]))
+}
+
+// uuidStored is a UUID as vectors hold it: the top bit flipped, so that UUIDs sort as integers.
+func uuidStored(u [16]byte) int128 {
+	return int128{lower: binary.BigEndian.Uint64(u[8:]), upper: binary.BigEndian.Uint64(u[:8]) ^ 1<<63}
 }

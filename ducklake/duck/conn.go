@@ -13,8 +13,8 @@ type Conn struct {
 	db   *DB
 	turn chan struct{} // holds a token while a statement runs or a Reader is open
 
-	life   sync.RWMutex // raw is not disconnected while Interrupt or Progress use it
-	raw    ddb.Connection
+	life    sync.RWMutex // raw is not disconnected while Interrupt or Progress use it
+	raw     ddb.Connection
 	closing bool    // Close has begun
 	closed  bool    // raw is gone
 	reader  *Reader // the open one
@@ -57,8 +57,7 @@ func (c *Conn) Interrupt() {
 	}
 }
 
-// Progress asks how far the running statement is. It needs the setting
-// enable_progress_bar on this connection (see [Conn.EnableProgress]).
+// Progress asks how far the running statement is.
 func (c *Conn) Progress() Progress {
 	c.life.RLock()
 	defer c.life.RUnlock()

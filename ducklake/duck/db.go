@@ -1,6 +1,8 @@
 package duck
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -38,12 +40,38 @@ func Open(path string, o Options) (*DB, error) {
 		ddb.Close(&db.raw)
 		return nil, newError(message, "")
 	}
-	if err := db.registerScan(); err != nil {
+	if err := db.begin(); err != nil {
 		ddb.Close(&db.raw)
 		return nil, err
 	}
 	return db, nil
 }
+
+// begin does what a new instance needs once.
+func (db *DB) begin() error {
+	var raw ddb.Connection
+	if ddb.Connect(db.raw, &raw) == ddb.StateError {
+		return errors.New("duck: DuckDB refuses a connection")
+	}
+	defer ddb.Disconnect(&raw)
+	if err := registerScan(raw); err != nil {
+		return err
+	}
+	var err error
+	loadKeywords.Do(func() {
+		c := &Conn{db: db, raw: raw, turn: make(chan struct{}, 1)}
+		var words [][]any
+		words, err = c.Rows(context.Background(), "SELECT keyword_name FROM duckdb_keywords()")
+		for _, w := range words {
+			keywords[w[0].(string)] = true
+		}
+	})
+	return err
+}
+
+// ConnSettings are the settings that Connect makes on each connection. An
+// instance that locks its configuration must leave them in allowed_configs.
+var ConnSettings = []string{"enable_progress_bar", "enable_progress_bar_print"}
 
 // Connect opens a connection. Connections are independent: each has its own
 // settings, temporary objects and transaction.
@@ -56,7 +84,12 @@ func (db *DB) Connect() (*Conn, error) {
 		if err := db.Poisoned(); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("duck: DuckDB refuses a connection")
+		return nil, errors.New("duck: DuckDB refuses a connection")
+	}
+	// Without them there is no progress to ask for, and DuckDB would draw a bar on the terminal.
+	if err := c.execLocked("SET enable_progress_bar = true; SET enable_progress_bar_print = false"); err != nil {
+		ddb.Disconnect(&c.raw)
+		return nil, fmt.Errorf("%w (allowed_configs must have duck.ConnSettings)", err)
 	}
 	return c, nil
 }

@@ -9,11 +9,7 @@ import "C"
 import (
 	"runtime/cgo"
 	"unsafe"
-
-	"github.com/apache/arrow-go/v18/arrow/memory"
 )
-
-var allocator = memory.DefaultAllocator
 
 // keep hides a Go value behind C memory, so that DuckDB may hold it as data.
 func keep(s *stream) unsafe.Pointer {

@@ -175,5 +175,9 @@ func logicalTypes(fields []arrow.Field, make func([]ddb.LogicalType, []string) d
 		}
 		types, names = append(types, t), append(names, f.Name)
 	}
-	return make(types, names), nil
+	made := make(types, names)
+	if made.Ptr == nil {
+		return made, fmt.Errorf("duck: DuckDB has no such type: %v", fields)
+	}
+	return made, nil
 }

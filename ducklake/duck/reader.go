@@ -8,16 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/arrow/util"
 	ddb "github.com/duckdb/duckdb-go-bindings"
-)
-
-const (
-	batchRows  = 64 << 10
-	batchBytes = 2 << 20
-	// A batch that is slow to fill leaves after this time.
-	batchLinger = 50 * time.Millisecond
 )
 
 // Reader streams a result as Arrow record batches with bounded memory. It owns
@@ -27,17 +18,16 @@ const (
 // It implements array.RecordReader. Close and Release may be called at any
 // time and more than once, also while another goroutine is in Next.
 type Reader struct {
-	conn    *Conn
-	ctx     context.Context
-	sql     string
-	schema  *arrow.Schema
-	options ddb.ArrowOptions
-	refs    atomic.Int64
+	conn   *Conn
+	ctx    context.Context
+	sql    string
+	schema *arrow.Schema
+	refs   atomic.Int64
 
 	mu    sync.Mutex
-	res   *ddb.Result
+	res   *ddb.Result // nil once DuckDB's statement has ended
+	fill  batchBuilder
 	first bool // no batch has left yet
-	over  bool
 	batch arrow.RecordBatch
 	err   error
 	done  bool // closed
@@ -53,23 +43,22 @@ func (s *Stmt) stream(ctx context.Context, args []any) (*Reader, error) {
 		return nil, err
 	}
 	f := resultFrame(res)
-	defer f.destroy()
 	schema, err := f.schema(s.conn)
 	if err != nil {
-		s.conn.discard(res)
+		s.conn.discard(res, false)
 		return nil, err
 	}
 	r := &Reader{conn: s.conn, ctx: ctx, sql: s.sql, schema: schema, res: res, first: true}
-	r.options = ddb.ResultGetArrowOptions(res)
+	r.fill.init(f.types, schema.Fields())
 	r.refs.Store(1)
 	if err := s.conn.adopt(r); err != nil {
-		r.free()
+		s.conn.discard(res, false)
 		return nil, err
 	}
 	return r, nil
 }
 
-// Schema is known before the first batch.
+// Schema is known before the first batch; all its fields are nullable.
 func (r *Reader) Schema() *arrow.Schema { return r.schema }
 
 // RecordBatch is the current batch, valid until the next call of Next.
@@ -94,7 +83,7 @@ func (r *Reader) Next() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.releaseBatch()
-	if r.over || r.done {
+	if r.res == nil && !r.fill.pending() {
 		return false
 	}
 	if err := r.ctx.Err(); err != nil {
@@ -102,102 +91,62 @@ func (r *Reader) Next() bool {
 		return false
 	}
 	stop := r.conn.watch(r.ctx)
-	batch, err := r.fill()
+	err := r.collect()
 	stop()
 	if err != nil {
 		r.end(withContext(r.ctx, err))
 		return false
 	}
-	r.batch = batch
-	return batch != nil
+	if r.fill.rows == 0 {
+		return false
+	}
+	r.batch = r.fill.take(r.schema)
+	return true
 }
 
-// fill collects chunks into a batch; nil at the end of the stream.
-func (r *Reader) fill() (arrow.RecordBatch, error) {
-	var parts []arrow.RecordBatch
-	defer func() {
-		for _, p := range parts {
-			p.Release()
-		}
-	}()
-	var rows, bytes int64
+// collect fills the builder with a batch, or with the rest of the stream. The
+// first chunk leaves alone, as soon as it exists; a slow stream's chunks do not
+// wait long for company.
+func (r *Reader) collect() error {
 	begin := time.Now()
-	for rows < batchRows && bytes < batchBytes {
-		part, err := r.fetch()
-		if err != nil {
-			return nil, err
-		}
-		if part == nil {
-			r.end(nil)
-			break
-		}
-		parts = append(parts, part)
-		rows += part.NumRows()
-		bytes += util.TotalRecordSize(part)
-		if r.first || time.Since(begin) > batchLinger {
-			break
-		}
-	}
-	r.first = false
-	switch len(parts) {
-	case 0:
-		return nil, nil
-	case 1:
-		parts[0].Retain()
-		return parts[0], nil
-	}
-	columns := make([]arrow.Array, r.schema.NumFields())
-	defer func() {
-		for _, c := range columns {
-			if c != nil {
-				c.Release()
+	for !r.fill.full() {
+		if !r.fill.pending() {
+			if r.res == nil {
+				return nil
 			}
+			chunk := ddb.FetchChunk(*r.res)
+			if chunk.Ptr == nil {
+				// An interrupted stream ends like a complete one but for its error.
+				if message := ddb.ResultError(r.res); message != "" {
+					return r.conn.db.fail(message, r.sql)
+				}
+				r.free(true)
+				return nil
+			}
+			r.fill.load(chunk)
 		}
-	}()
-	pieces := make([]arrow.Array, len(parts))
-	for i := range columns {
-		for j, p := range parts {
-			pieces[j] = p.Column(i)
+		if err := r.fill.add(); err != nil {
+			return err
 		}
-		var err error
-		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
-			return nil, err
+		if r.first || time.Since(begin) > batchLinger {
+			r.first = false
+			return nil
 		}
 	}
-	return array.NewRecordBatch(r.schema, columns, rows), nil
+	return nil
 }
 
-// fetch reads one chunk; nil at the end.
-func (r *Reader) fetch() (arrow.RecordBatch, error) {
-	chunk := ddb.FetchChunk(*r.res)
-	if chunk.Ptr == nil {
-		if message := ddb.ResultError(r.res); message != "" {
-			return nil, r.conn.db.fail(message, r.sql)
-		}
-		return nil, nil
-	}
-	defer ddb.DestroyDataChunk(&chunk)
-	part, ed := ddb.DataChunkToArrowArray(r.options, r.schema, chunk)
-	defer ddb.DestroyErrorData(&ed)
-	if ddb.ErrorDataHasError(ed) {
-		return nil, r.conn.db.fail(ddb.ErrorDataMessage(ed), r.sql)
-	}
-	return part, nil
-}
-
-// end ends the stream, so that DuckDB ends the statement, and keeps the first error.
+// end ends the stream early.
 func (r *Reader) end(err error) {
-	r.over = true
-	if r.err == nil {
-		r.err = err
-	}
-	r.free()
+	r.err = err
+	r.fill.drop()
+	r.free(false)
 }
 
-func (r *Reader) free() {
+// free makes DuckDB end the statement.
+func (r *Reader) free(complete bool) {
 	if r.res != nil {
-		r.conn.discard(r.res)
-		ddb.DestroyArrowOptions(&r.options)
+		r.conn.discard(r.res, complete)
 		r.res = nil
 	}
 }
@@ -225,7 +174,7 @@ func (r *Reader) Close() error {
 	}
 	r.done = true
 	r.releaseBatch()
-	if !r.over {
+	if r.res != nil || r.fill.pending() {
 		r.end(ErrClosed)
 	}
 	r.conn.drop()

@@ -34,33 +34,20 @@ var streams sync.Map // string → *stream
 
 // stream is one Arrow reader that a statement may scan once.
 type stream struct {
-	conn    *Conn
 	reader  array.RecordReader
-	names   []string
-	types   []ddb.LogicalType
+	fields  []arrow.Field
+	types   []*sqlType
+	fillers []filler
 	started atomic.Bool
 
 	mu       sync.Mutex // DuckDB's scan against release
-	columns  []scanColumn
 	released bool
 	batch    arrow.RecordBatch // the current one, retained
 	next     int64             // its first row that is not read yet
 }
 
-// scanColumn converts one column. Each column is converted on its own, since
-// DuckDB gives the memory of a converted batch to its first column only.
-type scanColumn struct {
-	schema    *arrow.Schema
-	converted ddb.ArrowConvertedSchema
-}
-
 // registerScan makes the table function known to the instance.
-func (db *DB) registerScan() error {
-	var conn ddb.Connection
-	if ddb.Connect(db.raw, &conn) == ddb.StateError {
-		return fmt.Errorf("duck: DuckDB refuses a connection")
-	}
-	defer ddb.Disconnect(&conn)
+func registerScan(conn ddb.Connection) error {
 	f := ddb.CreateTableFunction()
 	defer ddb.DestroyTableFunction(&f)
 	ddb.TableFunctionSetName(f, scanFunction)
@@ -88,9 +75,8 @@ func (c *Conn) RegisterArrow(name string, r array.RecordReader) (release func() 
 		return nil, err
 	}
 	defer c.give()
-	s := &stream{conn: c, reader: r}
-	if err := s.prepare(); err != nil {
-		s.free()
+	s, err := newStream(r)
+	if err != nil {
 		return nil, err
 	}
 	token := make([]byte, 16)
@@ -137,37 +123,22 @@ func (c *Conn) execLocked(sql string) error {
 	return err
 }
 
-// prepare asks DuckDB for the types of the stream's columns. They are read off
-// an empty converted batch, because the C API does not show a converted schema.
-func (s *stream) prepare() error {
-	for _, f := range s.reader.Schema().Fields() {
-		col := scanColumn{schema: arrow.NewSchema([]arrow.Field{f}, nil)}
-		var ed ddb.ErrorData
-		col.converted, ed = ddb.SchemaFromArrow(s.conn.raw, col.schema)
-		if err := s.conn.db.takeError(ed); err != nil {
-			return fmt.Errorf("column %q: %w", f.Name, err)
-		}
-		s.columns = append(s.columns, col)
-		empty := array.NewRecordBatch(col.schema, []arrow.Array{emptyArray(f.Type)}, 0)
-		chunk, ed := ddb.DataChunkFromArrow(s.conn.raw, empty, col.converted)
-		empty.Release()
-		err := s.conn.db.takeError(ed)
-		if err == nil {
-			s.types = append(s.types, ddb.VectorGetColumnType(ddb.DataChunkGetVector(chunk, 0)))
-			s.names = append(s.names, f.Name)
-		}
-		ddb.DestroyDataChunk(&chunk)
+// newStream finds the stream's DuckDB types.
+func newStream(r array.RecordReader) (*stream, error) {
+	s := &stream{reader: r, fields: r.Schema().Fields()}
+	for _, f := range s.fields {
+		fill, err := newFiller(f.Type)
 		if err != nil {
-			return fmt.Errorf("column %q: %w", f.Name, err)
+			return nil, fmt.Errorf("column %q: %w", f.Name, err)
 		}
+		h, err := logicalType(f.Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+		}
+		s.fillers = append(s.fillers, fill)
+		s.types = append(s.types, describe(h))
 	}
-	return nil
-}
-
-func emptyArray(t arrow.DataType) arrow.Array {
-	b := array.NewBuilder(allocator, t)
-	defer b.Release()
-	return b.NewArray()
+	return s, nil
 }
 
 func (db *DB) takeError(ed ddb.ErrorData) error {
@@ -178,18 +149,11 @@ func (db *DB) takeError(ed ddb.ErrorData) error {
 	return nil
 }
 
-// free forgets DuckDB's handles; a scan that still runs gets an error.
+// free ends the stream; a scan that still runs gets an error.
 func (s *stream) free() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.released = true
-	for i := range s.columns {
-		ddb.DestroyArrowConvertedSchema(&s.columns[i].converted)
-	}
-	for i := range s.types {
-		ddb.DestroyLogicalType(&s.types[i])
-	}
-	s.columns, s.types = nil, nil
 	s.dropBatch()
 }
 
@@ -214,35 +178,37 @@ func (s *stream) read(chunk ddb.DataChunk) error {
 			return s.reader.Err()
 		}
 		b := s.reader.RecordBatch()
-		if int(b.NumCols()) != len(s.columns) {
-			return fmt.Errorf("an Arrow batch has %d columns, its schema %d", b.NumCols(), len(s.columns))
-		}
-		for i, col := range b.Columns() {
-			if want := s.columns[i].schema.Field(0).Type; !arrow.TypeEqual(col.DataType(), want) {
-				return fmt.Errorf("column %q of an Arrow batch is %s, its schema says %s", s.names[i], col.DataType(), want)
-			}
-			if err := validate(col); err != nil {
-				return fmt.Errorf("column %q of an Arrow batch is malformed: %w", s.names[i], err)
-			}
+		if err := s.accept(b); err != nil {
+			return err
 		}
 		b.Retain()
 		s.batch = b
 	}
 	n := min(int64(ddb.VectorSize()), s.batch.NumRows()-s.next)
-	for i, col := range s.columns {
-		part := array.NewSlice(s.batch.Column(i), s.next, s.next+n)
-		rec := array.NewRecordBatch(col.schema, []arrow.Array{part}, n)
-		part.Release()
-		converted, ed := ddb.DataChunkFromArrow(s.conn.raw, rec, col.converted)
-		rec.Release()
-		if err := s.conn.db.takeError(ed); err != nil {
-			return err
+	for i, fill := range s.fillers {
+		dst := newTarget(ddb.DataChunkGetVector(chunk, ddb.IdxT(i)), s.types[i])
+		if err := fill.fill(dst, 0, s.batch.Column(i), int(s.next), int(n)); err != nil {
+			return fmt.Errorf("column %q of the Arrow stream: %w", s.fields[i].Name, err)
 		}
-		ddb.VectorReferenceVector(ddb.DataChunkGetVector(chunk, ddb.IdxT(i)), ddb.DataChunkGetVector(converted, 0))
-		ddb.DestroyDataChunk(&converted)
 	}
 	s.next += n
 	ddb.DataChunkSetSize(chunk, ddb.IdxT(n))
+	return nil
+}
+
+// accept says whether the batch is what the stream's schema promised.
+func (s *stream) accept(b arrow.RecordBatch) error {
+	if int(b.NumCols()) != len(s.fields) {
+		return fmt.Errorf("an Arrow batch has %d columns, its schema %d", b.NumCols(), len(s.fields))
+	}
+	for i, col := range b.Columns() {
+		if want := s.fields[i].Type; !arrow.TypeEqual(col.DataType(), want) {
+			return fmt.Errorf("column %q of an Arrow batch is %s, its schema says %s", s.fields[i].Name, col.DataType(), want)
+		}
+		if int64(col.Len()) != b.NumRows() {
+			return fmt.Errorf("column %q of an Arrow batch has %d rows of %d", s.fields[i].Name, col.Len(), b.NumRows())
+		}
+	}
 	return nil
 }
 
@@ -274,8 +240,13 @@ func duckScanBind(info unsafe.Pointer) {
 		if s.released {
 			return errors.New("the Arrow stream is released")
 		}
-		for i, name := range s.names {
-			ddb.BindAddResultColumn(bind, name, s.types[i])
+		for _, f := range s.fields {
+			t, err := logicalType(f.Type)
+			if err != nil {
+				return err
+			}
+			ddb.BindAddResultColumn(bind, f.Name, t)
+			ddb.DestroyLogicalType(&t)
 		}
 		ddb.BindSetBindData(bind, keep(s), unsafe.Pointer(C.duckScanForget))
 		return nil

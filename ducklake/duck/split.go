@@ -2,7 +2,6 @@ package duck
 
 import (
 	"fmt"
-
 )
 
 // Statement is one statement of a text.

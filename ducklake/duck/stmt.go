@@ -2,7 +2,6 @@ package duck
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	ddb "github.com/duckdb/duckdb-go-bindings"
@@ -32,10 +31,8 @@ func (s *Stmt) Params() []Param {
 	for i := range ps {
 		n := ddb.IdxT(i + 1)
 		ps[i].Name = ddb.ParameterName(s.raw, n)
-		t := ddb.ParamLogicalType(s.raw, n)
-		if t.Ptr != nil {
-			ps[i].Type = typeName(t)
-			ddb.DestroyLogicalType(&t)
+		if t := describe(ddb.ParamLogicalType(s.raw, n)); t.known() {
+			ps[i].Type = t.String()
 		}
 	}
 	return ps
@@ -49,9 +46,7 @@ func (s *Stmt) Kind() StatementKind {
 // Columns describes the result. A column whose type depends on a parameter has
 // the type "".
 func (s *Stmt) Columns() []Column {
-	f := s.frame()
-	defer f.destroy()
-	return f.columns()
+	return s.frame().columns()
 }
 
 // Schema is the schema that the Reader will have. It fails when a column's type
@@ -61,54 +56,7 @@ func (s *Stmt) Schema() (*arrow.Schema, error) {
 		return nil, err
 	}
 	defer s.conn.give()
-	f := s.frame()
-	defer f.destroy()
-	for i, c := range f.columns() {
-		if c.Type == "" {
-			return nil, fmt.Errorf("duck: the type of column %d (%s) depends on a parameter", i+1, c.Name)
-		}
-	}
-	return f.schema(s.conn)
-}
-
-// frame is a result's column names and types.
-type frame struct {
-	names []string
-	types []ddb.LogicalType
-}
-
-func (s *Stmt) frame() frame {
-	var f frame
-	n := ddb.PreparedStatementColumnCount(s.raw)
-	for i := ddb.IdxT(0); i < n; i++ {
-		f.names = append(f.names, ddb.PreparedStatementColumnName(s.raw, i))
-		f.types = append(f.types, ddb.PreparedStatementColumnLogicalType(s.raw, i))
-	}
-	return f
-}
-
-func resultFrame(res *ddb.Result) frame {
-	var f frame
-	n := ddb.ColumnCount(res)
-	for i := ddb.IdxT(0); i < n; i++ {
-		f.names = append(f.names, ddb.ColumnName(res, i))
-		f.types = append(f.types, ddb.ColumnLogicalType(res, i))
-	}
-	return f
-}
-
-func (f frame) columns() []Column {
-	cs := make([]Column, len(f.names))
-	for i := range cs {
-		cs[i] = Column{Name: f.names[i], Type: typeName(f.types[i])}
-	}
-	return cs
-}
-
-func (f frame) destroy() {
-	for i := range f.types {
-		ddb.DestroyLogicalType(&f.types[i])
-	}
+	return s.frame().schema(s.conn)
 }
 
 // Query runs the statement and streams its result. The connection is busy
@@ -200,7 +148,8 @@ func (s *Stmt) exec(args []any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer s.conn.discard(res)
+	complete := false
+	defer func() { s.conn.discard(res, complete) }()
 	var changed int64
 	counts := ddb.ResultReturnType(*res) == ddb.ResultTypeChangedRows
 	err = s.each(res, func(chunk ddb.DataChunk) error {
@@ -210,6 +159,7 @@ func (s *Stmt) exec(args []any) (int64, error) {
 		}
 		return nil
 	})
+	complete = err == nil
 	return changed, err
 }
 
@@ -218,7 +168,10 @@ func (s *Stmt) rows(args []any) ([][]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.discard(res)
+	complete := false
+	defer func() { s.conn.discard(res, complete) }()
+	f := resultFrame(res)
+	vs := make([]vector, len(f.types))
 	var rows [][]any
 	err = s.each(res, func(chunk ddb.DataChunk) error {
 		n, width := int(ddb.DataChunkGetSize(chunk)), int(ddb.DataChunkGetColumnCount(chunk))
@@ -227,30 +180,30 @@ func (s *Stmt) rows(args []any) ([][]any, error) {
 			rows = append(rows, make([]any, width))
 		}
 		for col := range width {
-			v := newVector(ddb.DataChunkGetVector(chunk, ddb.IdxT(col)))
+			vs[col].load(ddb.DataChunkGetVector(chunk, ddb.IdxT(col)), f.types[col])
 			for i := range n {
-				rows[first+i][col] = v.value(i)
+				rows[first+i][col] = vs[col].value(i)
 			}
-			v.destroy()
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	complete = true
 	return rows, nil
 }
 
-// discard frees a result, and makes DuckDB end the statement if it was not
-// read to its end: dropping the handle alone leaves the statement active,
+// discard frees a result, and makes DuckDB end the statement if its stream was
+// not read to the end: dropping the handle alone leaves the statement active,
 // with its transaction and its buffers, until the connection's next statement.
-func (c *Conn) discard(res *ddb.Result) {
+// An interrupt would end it too, but would fail an open transaction.
+func (c *Conn) discard(res *ddb.Result, complete bool) {
 	streaming := ddb.ResultIsStreaming(*res)
 	ddb.DestroyResult(res)
-	if !streaming {
-		return
+	if streaming && !complete {
+		var next ddb.PreparedStatement
+		ddb.Prepare(c.raw, "SELECT 1", &next)
+		ddb.DestroyPrepare(&next)
 	}
-	var next ddb.PreparedStatement
-	ddb.Prepare(c.raw, "SELECT 1", &next)
-	ddb.DestroyPrepare(&next)
 }

@@ -15,7 +15,7 @@ func (v *vector) value(i int) any {
 	if !v.valid(i) {
 		return nil
 	}
-	switch v.id {
+	switch v.typ.id {
 	case ddb.TypeBoolean:
 		return at[bool](v, i)
 	case ddb.TypeTinyInt:
@@ -102,15 +102,19 @@ func (h int128) big() *big.Int {
 
 // text is the i-th value, which is not NULL, as DuckDB casts it to VARCHAR.
 func (v *vector) text(i int) string {
-	switch v.id {
+	switch v.typ.id {
 	case ddb.TypeVarchar:
 		return v.stringAt(i)
 	case ddb.TypeDecimal:
-		return decimalText(v.unscaled(i), int(ddb.DecimalScale(v.logical)))
+		s := decimalText(v.unscaled(i), int(v.typ.scale))
+		if v.typ.scale == v.typ.width { // DuckDB writes no digit before the point then
+			s = strings.Replace(s, "0.", ".", 1)
+		}
+		return s
 	case ddb.TypeUUID:
 		return uuidText(at[int128](v, i))
 	case ddb.TypeEnum:
-		return ddb.EnumDictionaryValue(v.logical, ddb.IdxT(v.enumIndex(i)))
+		return v.typ.labels[v.enumIndex(i)]
 	case ddb.TypeTime:
 		return clockText(at[int64](v, i)*1000, 6)
 	case ddb.TypeTimeNS:
@@ -127,34 +131,32 @@ func (v *vector) text(i int) string {
 		e := at[listEntry](v, i)
 		return "[" + v.children[0].elements(int(e.offset), int(e.length)) + "]"
 	case ddb.TypeArray:
-		n := int(ddb.ArrayTypeArraySize(v.logical))
+		n := v.typ.size
 		return "[" + v.children[0].elements(i*n, n) + "]"
 	case ddb.TypeMap:
 		e := at[listEntry](v, i)
-		entries := v.children[0]
 		pairs := make([]string, e.length)
 		for j := range pairs {
 			k := int(e.offset) + j
-			pairs[j] = entries.children[0].quoted(k) + "=" + entries.children[1].quoted(k)
+			pairs[j] = v.children[0].quoted(k) + "=" + v.children[1].quoted(k)
 		}
 		return "{" + strings.Join(pairs, ", ") + "}"
 	case ddb.TypeStruct:
 		fields := make([]string, len(v.children))
-		for j, c := range v.children {
-			name := ddb.StructTypeChildName(v.logical, ddb.IdxT(j))
-			if name == "" { // row(…) has no names
-				fields[j] = c.quoted(i)
-				continue
+		named := len(fields) == 0 || v.typ.names[0] != ""
+		for j := range v.children {
+			fields[j] = v.children[j].quoted(i)
+			if named {
+				fields[j] = "'" + strings.ReplaceAll(v.typ.names[j], "'", `\'`) + "': " + fields[j]
 			}
-			fields[j] = "'" + strings.ReplaceAll(name, "'", `\'`) + "': " + c.quoted(i)
 		}
-		if len(v.children) > 0 && ddb.StructTypeChildName(v.logical, 0) == "" {
+		if !named { // row(…)
 			return "(" + strings.Join(fields, ", ") + ")"
 		}
 		return "{" + strings.Join(fields, ", ") + "}"
 	case ddb.TypeUnion:
-		tag := int(at[uint8](v.children[0], i))
-		if member := v.children[1+tag]; member.valid(i) {
+		tag := int(at[uint8](&v.children[0], i))
+		if member := &v.children[1+tag]; member.valid(i) {
 			return member.plain(i)
 		}
 		return "NULL"
@@ -176,7 +178,7 @@ func (v *vector) plain(i int) string {
 	case string:
 		return x
 	case time.Time:
-		switch v.id {
+		switch v.typ.id {
 		case ddb.TypeDate:
 			return x.Format("2006-01-02")
 		case ddb.TypeTimestampTZ:
@@ -186,7 +188,7 @@ func (v *vector) plain(i int) string {
 	case []byte:
 		return blobText(x)
 	case float64:
-		return floatText(x, v.id == ddb.TypeFloat)
+		return floatText(x, v.typ.id == ddb.TypeFloat)
 	default:
 		return fmt.Sprint(x)
 	}
@@ -207,17 +209,17 @@ func (v *vector) quoted(i int) string {
 		return "NULL"
 	}
 	s := v.text(i)
-	if v.id != ddb.TypeVarchar && v.id != ddb.TypeEnum {
+	if len(v.typ.children) > 0 {
 		return s
 	}
-	if s == "" || strings.EqualFold(s, "null") || strings.TrimSpace(s) != s || strings.ContainsAny(s, `,'"\[]{}()=: `) {
+	if s == "" || strings.EqualFold(s, "null") || strings.TrimSpace(s) != s || strings.ContainsAny(s, `,'"[]{}()=:`) {
 		return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 	}
 	return s
 }
 
 func (v *vector) enumIndex(i int) int {
-	switch ddb.EnumInternalType(v.logical) {
+	switch v.typ.stored {
 	case ddb.TypeUTinyInt:
 		return int(at[uint8](v, i))
 	case ddb.TypeUSmallInt:
@@ -227,7 +229,7 @@ func (v *vector) enumIndex(i int) int {
 }
 
 func (v *vector) unscaled(i int) *big.Int {
-	switch ddb.DecimalInternalType(v.logical) {
+	switch v.typ.stored {
 	case ddb.TypeSmallInt:
 		return big.NewInt(int64(at[int16](v, i)))
 	case ddb.TypeInteger:
