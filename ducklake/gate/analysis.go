@@ -30,6 +30,7 @@ type ObjectRef struct {
 	Replace  bool   // OR REPLACE was said
 	Cascade  bool   // CASCADE was said
 	Column   string // the column of COMMENT ON COLUMN
+	Renamed  string // the new name of ALTER … RENAME TO
 }
 
 // Column is one column of a result.
@@ -43,12 +44,6 @@ type Column struct {
 type Param struct {
 	Name string // "1", "2", … for positional ones
 	Type string // SQL type, "" when it is not known before a value is bound
-}
-
-// TimeTravel is an AT clause of a statement's text.
-type TimeTravel struct {
-	Table  TableRef
-	Clause string // as written, from AT to the closing parenthesis
 }
 
 // EffectKind is what a statement changes in its session and nowhere else.
@@ -72,41 +67,40 @@ type SessionEffect struct {
 	Value           any    // string, bool, int64, float64
 }
 
-// Analysis is an admitted statement: what it is, what it reads and writes, what it gives.
+// Analysis is an admitted statement: what it is, what it reads and writes, what it gives. It is shared between
+// sessions and must not be changed.
 type Analysis struct {
-	SQL  string // the text to run: the user's own, as admitted
+	SQL  string // the text to run: the user's own without semicolons, as admitted
 	Kind Kind
 	// Inner is the kind of the explained statement when Kind is Explain; otherwise it equals Kind.
 	Inner Kind
-	// Execute says that an EXPLAIN runs its statement (EXPLAIN ANALYZE). Otherwise true.
+	// Execute says that the statement runs; it does not when it is explained without ANALYZE.
 	Execute bool
 
 	Reads  []TableRef // tables, with views expanded to their tables; also the vega.* and temporary ones
-	Views  []TableRef // plain views that the statement went through
-	Writes []TableRef // tables whose rows the statement may change
+	Writes []TableRef // tables whose rows the statement changes
 	// Creates, Drops and Alters are the objects of DDL statements; COMMENT and ALTER go to Alters.
 	Creates, Drops, Alters []ObjectRef
-	AtClauses              []TimeTravel
+	AtClauses              []string // the text's AT (VERSION => …) clauses, as written
 
 	ReadOnly    bool     // changes neither the lake nor the session
 	DDL         bool     // changes the lake's schema: runs as a single autocommitted statement
 	TouchesTemp bool     // needs the session's own connection: temporary objects, variables
-	Volatile    bool     // a function's value may differ between two runs over the same rows
-	Functions   []string // lower-case names of the functions named in the text and in the views and macros it uses
+	Functions   []string // lower-case names of the functions that the text names
 
 	// Columns are the result's; of CREATE TABLE and ALTER TABLE … ADD or SET TYPE, the columns that get a type.
 	Columns []Column
 	// Query is the query of CREATE TABLE AS, as written; the session layer fills the table from it.
 	Query  string
 	NoData bool // CREATE TABLE … AS … WITH NO DATA
-	Params  []Param
-	Effect  *SessionEffect
+	Params []Param
+	Effect *SessionEffect
 
 	// SchemaVersion is the lake's schema version the statement was analysed at.
 	SchemaVersion int64
 
 	returns bool
-	temp    []tempChange
+	replay  string // a temporary object's DDL, for the shadow
 }
 
 // Returns says that running the statement gives rows of its own: a query, or DML with RETURNING.

@@ -2,7 +2,10 @@ package gate
 
 import (
 	"context"
+	"errors"
+	"sync"
 
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -13,33 +16,76 @@ type Config struct {
 	Vega []string
 }
 
-// Gate is the shadow of one lake.
+// Gate is the shadow of one lake. It is safe for concurrent use.
 type Gate struct {
-	config Config
+	config    Config
+	db        *duck.DB
+	functions map[string]stability // every function of the build, lower case
+
+	syncing sync.Mutex // one Sync at a time
+	admin   *duck.Conn // used by Sync
+
+	probing sync.Mutex // one trial of DDL at a time
+	prober  *duck.Conn
+
+	mu     sync.RWMutex // held for reading while a statement is analysed, for writing while the shadow changes
+	mirror *mirror
+	cache  *cache
 }
+
+// stability is DuckDB's word for how often a function's value may change.
+type stability string
+
+const (
+	stable      stability = "CONSISTENT"
+	withinQuery stability = "CONSISTENT_WITHIN_QUERY"
+	volatileFn  stability = "VOLATILE"
+)
 
 // New opens the shadow, empty until the first Sync.
 func New(ctx context.Context, c Config) (*Gate, error) {
 	if c.Lake == "" {
 		c.Lake = "lake"
 	}
-	return &Gate{config: c}, nil
+	db, conn, err := openShadow(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{config: c, db: db, admin: conn, cache: newCache()}
+	if g.prober, err = db.Connect(); err != nil {
+		return nil, errors.Join(fault.InternalError.Wrap(err, "opening the shadow"), conn.Close(), db.Close())
+	}
+	if g.functions, err = readFunctions(ctx, conn); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	g.mirror = newMirror(c.Lake, g.functions)
+	return g, nil
 }
 
-// Sync brings the shadow to the lake's newest schema version. It is cheap when nothing moved.
-func (g *Gate) Sync(ctx context.Context, lake Lake) error {
-	return fault.NotYetSupported.Newf("sync")
+// readFunctions lists the build's functions. Of overloads the least stable counts.
+func readFunctions(ctx context.Context, conn *duck.Conn) (map[string]stability, error) {
+	rows, err := conn.Rows(ctx, `SELECT lower(function_name), coalesce(max(CASE stability WHEN 'VOLATILE' THEN 3
+		WHEN 'CONSISTENT_WITHIN_QUERY' THEN 2 END), 1)::INTEGER FROM duckdb_functions() WHERE database_name = 'system' GROUP BY ALL`)
+	if err != nil {
+		return nil, fault.InternalError.Wrap(err, "listing the functions")
+	}
+	m := map[string]stability{}
+	for _, r := range rows {
+		m[r[0].(string)] = []stability{stable, withinQuery, volatileFn}[r[1].(int64)-1]
+	}
+	return m, nil
 }
 
 // NewSession makes a shadow session: a connection of its own, so that temporary objects are mirrored.
 func (g *Gate) NewSession() (*Session, error) {
-	return nil, fault.NotYetSupported.Newf("session")
+	conn, err := g.db.Connect()
+	if err != nil {
+		return nil, fault.InternalError.Wrap(err, "opening a shadow session")
+	}
+	return &Session{gate: g, conn: conn}, nil
 }
 
-// Template cuts a bound query's text where the versions of its lake tables go.
-func (g *Gate) Template(ctx context.Context, sql string) (Template, error) {
-	return Template{}, fault.NotYetSupported.Newf("template")
+// Close ends the shadow. Sessions must be closed before.
+func (g *Gate) Close() error {
+	return errors.Join(g.prober.Close(), g.admin.Close(), g.db.Close())
 }
-
-// Close ends the shadow.
-func (g *Gate) Close() error { return nil }

@@ -5,9 +5,9 @@ type Kind int
 
 // The kinds of statements that are recognised.
 const (
-	Unknown Kind = iota
-	Select       // also WITH, FROM, VALUES, TABLE, PIVOT, UNPIVOT, SUMMARIZE
-	Describe     // DESCRIBE, SHOW
+	Unknown  Kind = iota
+	Select        // also WITH, FROM, VALUES, TABLE, PIVOT, UNPIVOT, SUMMARIZE
+	Describe      // DESCRIBE, SHOW
 	Explain
 	Insert
 	Update

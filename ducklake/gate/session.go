@@ -2,7 +2,11 @@ package gate
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
 
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -14,22 +18,159 @@ type Env struct {
 }
 
 // Session analyses the statements of one SQL session. It may be used from several goroutines; they take turns.
-type Session struct{}
+type Session struct {
+	gate *Gate
 
-type tempChange struct{}
+	mu     sync.Mutex
+	conn   *duck.Conn
+	path   string // the search path that conn has
+	macros bool   // the ducklake_* macros are made
+	closed bool
+
+	temp map[string]ObjectType // temporary objects by lower-case name; macros as "name("
+}
 
 // Analyze admits a text of exactly one statement or says why not.
 func (s *Session) Analyze(ctx context.Context, sql string, env Env) (*Analysis, error) {
-	return nil, fault.NotYetSupported.Newf("analyze")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fault.SessionNotFound.Newf("the session is closed")
+	}
+	g := s.gate
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if !g.mirror.loaded {
+		return nil, fault.InternalError.Newf("the gate knows no schema yet")
+	}
+	env = env.complete(g.config.Lake)
+	k := cacheKey{sql, env.Catalog, env.Schema, env.Admin}
+	if len(s.temp) == 0 {
+		if a := g.cache.get(k); a != nil {
+			return a, nil
+		}
+	}
+	a, err := s.analyze(ctx, sql, env)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.temp) == 0 {
+		g.cache.add(k, a)
+	}
+	return a, nil
+}
+
+func (e Env) complete(lake string) Env {
+	if e.Catalog == "" {
+		e.Catalog = lake
+	}
+	if e.Schema == "" {
+		e.Schema = "main"
+	}
+	return e
+}
+
+// enter gives the shadow connection the session's search path and the lake's functions.
+func (s *Session) enter(ctx context.Context, env Env) error {
+	if !s.macros {
+		for _, sql := range sessionMacros() {
+			if _, err := s.conn.Exec(ctx, sql); err != nil {
+				return fault.InternalError.Wrap(err, "preparing a shadow session")
+			}
+		}
+		s.macros = true
+	}
+	if lower(env.Catalog) != lower(s.gate.config.Lake) || s.gate.mirror.schemas[lower(env.Schema)] == "" {
+		return fault.ObjectNotFound.Newf("the session's schema %s.%s does not exist", env.Catalog, env.Schema).
+			WithHint("choose another one: USE %s.main", s.gate.config.Lake)
+	}
+	path := ident(env.Catalog) + "." + ident(env.Schema)
+	if s.path == path {
+		return nil
+	}
+	if _, err := s.conn.Exec(ctx, "USE "+path); err != nil {
+		return refused(err, 0)
+	}
+	s.path = path
+	return nil
 }
 
 // Applied tells that a's temporary DDL succeeded, so that the shadow follows.
-func (s *Session) Applied(ctx context.Context, a *Analysis) error { return nil }
+func (s *Session) Applied(ctx context.Context, a *Analysis) error {
+	if a.replay == "" {
+		return nil
+	}
+	return s.follow(ctx, a.replay)
+}
 
-// Bind makes a view's query independent of its session.
-func (s *Session) Bind(ctx context.Context, query string, env Env) (*Bound, error) {
-	return nil, fault.NotYetSupported.Newf("bind")
+// CreatedTemp tells that a temporary table was made other than by a statement, in place of one of that name.
+func (s *Session) CreatedTemp(ctx context.Context, name string, columns []Column) error {
+	return s.follow(ctx, tempTable("CREATE OR REPLACE TEMP TABLE "+ident(name), columns))
+}
+
+func tempTable(head string, columns []Column) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = ident(c.Name) + " " + c.Type
+	}
+	return head + " (" + strings.Join(parts, ", ") + ")"
+}
+
+func (s *Session) follow(ctx context.Context, sql string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.gate.mu.RLock()
+	defer s.gate.mu.RUnlock()
+	if _, err := s.conn.Exec(ctx, sql); err != nil {
+		return fault.InternalError.Wrap(err, "mirroring a temporary object")
+	}
+	return s.listTemp(ctx)
+}
+
+// listTemp asks the shadow which temporary objects there are.
+func (s *Session) listTemp(ctx context.Context) error {
+	rows, err := s.conn.Rows(ctx, `SELECT 'table', table_name FROM duckdb_tables() WHERE temporary
+		UNION ALL SELECT 'view', view_name FROM duckdb_views() WHERE temporary AND NOT internal
+		UNION ALL SELECT DISTINCT CASE function_type WHEN 'table_macro' THEN 'table macro' ELSE 'macro' END, function_name
+			FROM duckdb_functions() WHERE database_name = 'temp'`)
+	if err != nil {
+		return fault.InternalError.Wrap(err, "listing temporary objects")
+	}
+	temp := map[string]ObjectType{}
+	for _, r := range rows {
+		kind, name := ObjectType(fmt.Sprint(r[0])), lower(fmt.Sprint(r[1]))
+		if kind == ScalarMacro || kind == TableMacroObject {
+			if catalogFunction[name] {
+				continue
+			}
+			name += "("
+		}
+		temp[name] = kind
+	}
+	s.temp = temp
+	return nil
+}
+
+// vocabulary of a session is the mirror's and its temporary macros.
+type sessionWords struct {
+	*mirror
+	temp map[string]ObjectType
+}
+
+func (w sessionWords) macro(name string) bool {
+	return w.mirror.macro(name) || w.temp[name+"("] != ""
 }
 
 // Close ends the session's shadow connection.
-func (s *Session) Close() error { return nil }
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.conn.Close()
+}

@@ -1,0 +1,20 @@
+package gate
+
+import "strings"
+
+// fileLike says that DuckDB could take a table of that name for a file when the table is gone.
+func fileLike(name string) bool {
+	n := lower(name)
+	if strings.ContainsAny(n, `/\*?[]`) || strings.Contains(n, "://") {
+		return true
+	}
+	for _, ext := range []string{".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".geojson", ".db", ".duckdb", ".ducklake", ".arrow", ".avro", ".vortex", ".xlsx", ".txt", ".gz", ".zst", ".shp", ".gpkg"} {
+		if strings.HasSuffix(n, ext) || strings.Contains(n, ext+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// takenSchema are names that a schema must not have, because a catalog or DuckDB itself has them.
+var takenSchema = set("vega temp system memory pg_catalog information_schema")
