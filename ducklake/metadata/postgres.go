@@ -130,6 +130,30 @@ func gone(err error) error {
 	return err
 }
 
+// Exclusive runs fn while no other server runs one of that name on this schema. exists says whether the schema holds
+// a lake already.
+func (p *Postgres) Exclusive(ctx context.Context, name string, fn func(exists bool) error) error {
+	c, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return gone(err)
+	}
+	defer c.Release()
+	key := p.prefix + name
+	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, key); err != nil {
+		return gone(err)
+	}
+	defer func() {
+		if _, err := c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(hashtextextended($1, 0))`, key); err != nil {
+			_ = c.Conn().Close(context.WithoutCancel(ctx)) // its end gives the lock back
+		}
+	}()
+	exists := false
+	if err := c.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, p.prefix+`"ducklake_metadata"`).Scan(&exists); err != nil {
+		return gone(err)
+	}
+	return fn(exists)
+}
+
 type pgTx struct {
 	hooks
 	store *Postgres

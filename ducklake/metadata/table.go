@@ -26,8 +26,9 @@ type ColumnInfo struct {
 	ID             int64 // the field id in Parquet files
 	Name           string
 	Type           string // DuckLake's name: int64, decimal(10,2), list, …
-	InitialDefault string // the literal that rows older than the column have; HasInitialDefault tells it from NULL
+	InitialDefault string // the literal that rows older than the column have; HasDefault tells it from NULL
 	HasDefault     bool
+	Default        string // the SQL expression that a column left out of an INSERT gets; "" for NULL
 	Nullable       bool
 	Children       []ColumnInfo
 	Comment        string
@@ -169,7 +170,7 @@ func columnsAt(ctx context.Context, tx Tx, at, table int64) (map[int64][]ColumnI
 	if table != 0 {
 		where, args = ` AND c.table_id = $2`, append(args, table)
 	}
-	rows, err := tx.Query(ctx, `SELECT c.table_id, c.column_id, c.parent_column, c.column_name, c.column_type, c.initial_default, c.nulls_allowed, g.value
+	rows, err := tx.Query(ctx, `SELECT c.table_id, c.column_id, c.parent_column, c.column_name, c.column_type, c.initial_default, c.default_value, c.default_value_type, c.nulls_allowed, g.value
 		FROM {M}ducklake_column c
 		LEFT JOIN {M}ducklake_column_tag g ON g.table_id = c.table_id AND g.column_id = c.column_id AND g.key = 'comment'
 			AND g.begin_snapshot <= $1 AND (g.end_snapshot IS NULL OR g.end_snapshot > $1)
@@ -192,6 +193,13 @@ func columnsAt(ctx context.Context, tx Tx, at, table int64) (map[int64][]ColumnI
 		if def := r.next(); def != nil {
 			c.column.HasDefault = true
 			c.column.InitialDefault, _ = def.(string)
+		}
+		value, kind := r.text(), r.text()
+		if value != "" && value != "NULL" {
+			c.column.Default = value
+			if kind == "literal" {
+				c.column.Default = `CAST(` + QuoteLiteral(value) + ` AS ` + c.column.SQLType() + `)`
+			}
 		}
 		c.column.Nullable, c.column.Comment = r.bool(), r.text()
 		if r.err != nil {

@@ -1,0 +1,122 @@
+package ducklake
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/gate"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// ingestTemporary loads rows into a temporary table of the session. Creating it and filling it are one transaction on
+// the session's own connection, or part of the open one.
+func (s *Session) ingestTemporary(ctx context.Context, spec IngestSpec, r array.RecordReader) (int64, error) {
+	if spec.Catalog != "" && !strings.EqualFold(spec.Catalog, "temp") || spec.Schema != "" && !strings.EqualFold(spec.Schema, "main") {
+		return 0, fault.InvalidParameter.Newf("a temporary table has no catalog and schema but temp.main")
+	}
+	if err := s.take(ctx); err != nil {
+		return 0, err
+	}
+	defer s.give()
+	tx, err := s.current()
+	if err != nil {
+		return 0, err
+	}
+	c, err := s.private(ctx)
+	if err != nil {
+		return 0, err
+	}
+	columns, err := temporaryColumns(ctx, c.Conn, spec.Table)
+	if err != nil {
+		return 0, s.lake.check(err)
+	}
+	found, name := len(columns) > 0, metadata.QuoteIdent(spec.Table)
+	switch {
+	case !found && spec.IfNotExist == FailIfMissing:
+		return 0, fault.ObjectNotFound.Newf("the temporary table %s does not exist", name)
+	case found && spec.IfExists == FailIfExists:
+		return 0, fault.ObjectExists.Newf("the temporary table %s exists already", name)
+	}
+	var created *gate.Analysis
+	run := func() (int64, error) {
+		return scanned(c.Conn, r, func() (int64, error) {
+			if !found || spec.IfExists == ReplaceTable {
+				if created, columns, err = s.createTemporary(ctx, c.Conn, name); err != nil {
+					return 0, err
+				}
+			}
+			return s.lake.insertScan(ctx, c.Conn, `temp.main.`+name, columns)
+		})
+	}
+	var n int64
+	if tx != nil {
+		if err := s.begin(ctx, tx, c); err != nil {
+			return 0, err
+		}
+		n, err = run()
+		s.broke(ctx, tx, c, err)
+	} else {
+		n, err = temporaryTransaction(ctx, c.Conn, run)
+	}
+	if err != nil {
+		return 0, s.lake.check(err)
+	}
+	if created != nil {
+		return n, s.gate.Applied(ctx, created)
+	}
+	return n, nil
+}
+
+// createTemporary makes an empty table with the columns of the rows that come in.
+func (s *Session) createTemporary(ctx context.Context, c *duck.Conn, name string) (*gate.Analysis, []column, error) {
+	arrived, err := scanColumns(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns := make([]column, len(arrived))
+	defs := make([]string, len(arrived))
+	for i, a := range arrived {
+		columns[i] = column{name: a.Name, sqlType: a.Type}
+		defs[i] = metadata.QuoteIdent(a.Name) + " " + a.Type
+	}
+	// The gate's shadow of the session has to have the table too.
+	a, err := s.Analyze(ctx, `CREATE OR REPLACE TEMPORARY TABLE `+name+` (`+strings.Join(defs, `, `)+`)`)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = c.Exec(ctx, a.SQL)
+	return a, columns, err
+}
+
+// temporaryTransaction is a transaction that writes nothing of the lake, and so needs no commit lock.
+func temporaryTransaction(ctx context.Context, c *duck.Conn, run func() (int64, error)) (int64, error) {
+	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
+		return 0, err
+	}
+	n, err := run()
+	if err != nil {
+		_, rerr := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`)
+		return 0, errors.Join(err, rerr)
+	}
+	_, err = c.Exec(context.WithoutCancel(ctx), `COMMIT`)
+	return n, err
+}
+
+// temporaryColumns are the columns of a temporary table, none when there is no such table.
+func temporaryColumns(ctx context.Context, c *duck.Conn, table string) ([]column, error) {
+	rows, err := c.Rows(ctx, `SELECT column_name, data_type, NOT is_nullable AND column_default IS NULL FROM duckdb_columns()
+		WHERE database_name = 'temp' AND schema_name = 'main' AND lower(table_name) = lower(?) ORDER BY column_index`, table)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]column, len(rows))
+	for i, v := range rows {
+		out[i] = column{name: v[0].(string), sqlType: v[1].(string), required: v[2].(bool)}
+	}
+	return out, nil
+}

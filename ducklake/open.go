@@ -1,0 +1,317 @@
+package ducklake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/extension"
+	"github.com/vegadb/vega-flight/ducklake/gate"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Open opens a lake, or creates it where there is none. Afterwards the instance's configuration is locked:
+// no file but the lake's own can be read or written through it.
+func Open(ctx context.Context, c Config) (*Lake, error) {
+	c.withDefaults()
+	at, err := c.resolve()
+	if err != nil {
+		return nil, err
+	}
+	l := &Lake{
+		config: c, place: at, log: c.Log,
+		lock:   metadata.NewCommitLock(),
+		ddl:    make(chan struct{}, 1),
+		spool:  &quota{limit: c.SpoolQuota},
+		notice: newNotice(),
+		fatal:  make(chan struct{}),
+		commit: commitOn,
+		stop:   func() {},
+	}
+	l.pool = &pool{connect: func() (*duck.Conn, error) { return l.db.Connect() }}
+	if err := l.open(ctx); err != nil {
+		return nil, errors.Join(err, l.abandon())
+	}
+	return l, nil
+}
+
+// abandon closes what open got done before it failed.
+func (l *Lake) abandon() error {
+	if l.db == nil {
+		if l.temp != nil {
+			return l.temp.remove()
+		}
+		return nil
+	}
+	return l.Close()
+}
+
+func (l *Lake) open(ctx context.Context) (err error) {
+	if l.temp, err = makeTempDir(l.config.TempDir); err != nil {
+		return err
+	}
+	ducklakeFile, err := extension.Find(l.config.ExtensionDir, extension.DuckLake)
+	if err != nil {
+		return err
+	}
+	loads := []string{ducklakeFile}
+	if l.place.postgres != "" {
+		postgresFile, err := extension.Find(l.config.ExtensionDir, extension.Postgres)
+		if err != nil {
+			return err
+		}
+		loads = append(loads, postgresFile)
+	}
+	settings := map[string]string{
+		"temp_directory":               filepath.Join(l.temp.path, "duckdb"),
+		"autoinstall_known_extensions": "false",
+		"autoload_known_extensions":    "false",
+		"allow_unsigned_extensions":    "false",
+		"allow_community_extensions":   "false",
+	}
+	if l.config.MemoryLimit != "" {
+		settings["memory_limit"] = l.config.MemoryLimit
+	}
+	if l.config.Threads > 0 {
+		settings["threads"] = strconv.Itoa(l.config.Threads)
+	}
+	if l.db, err = duck.Open("", duck.Options{Config: settings}); err != nil {
+		return fault.ConfigInvalid.Wrap(err, "DuckDB's settings")
+	}
+	if l.keep, err = l.db.Connect(); err != nil {
+		return err
+	}
+	for _, file := range loads {
+		if _, err := l.keep.Exec(ctx, `LOAD `+metadata.QuoteLiteral(file)); err != nil {
+			return fault.ExtensionInvalid.Wrap(err, "loading %s", file).
+				WithHint("run: vega-flight extensions install --force")
+		}
+	}
+	if err := l.checkExtension(ctx); err != nil {
+		return err
+	}
+	if err := l.attach(ctx); err != nil {
+		return err
+	}
+	if err := l.lockDown(ctx); err != nil {
+		return err
+	}
+	if err := l.store.View(ctx, func(tx metadata.Tx) error { return metadata.CheckFormat(ctx, tx) }); err != nil {
+		return err
+	}
+	if err := metadata.Migrate(ctx, l.store, "session", buildMigrations); err != nil {
+		return err
+	}
+	if l.gate, err = gate.New(ctx, gate.Config{Lake: l.config.Name, Vega: l.config.Vega}); err != nil {
+		return err
+	}
+	if err := l.sweepOwn(ctx); err != nil {
+		return err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	l.startNotice(run)
+	return nil
+}
+
+// checkExtension makes sure that the ducklake extension is the one whose format and behaviour are known.
+func (l *Lake) checkExtension(ctx context.Context) error {
+	rows, err := l.keep.Rows(ctx, `SELECT extension_version FROM duckdb_extensions() WHERE extension_name = 'ducklake' AND loaded`)
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || rows[0][0] != metadata.ExtensionVersion {
+		return fault.ExtensionInvalid.Newf("the ducklake extension has version %v; this server needs %s", rows, metadata.ExtensionVersion).
+			WithHint("run: vega-flight extensions install --force")
+	}
+	return nil
+}
+
+// attach attaches the lake, creating it when it is not there, and opens the store beside it.
+func (l *Lake) attach(ctx context.Context) error {
+	global := []string{
+		// History reads are wrong with these two: DuckLake's column statistics are not versioned.
+		`SET GLOBAL disabled_optimizers = 'statistics_propagation,compressed_materialization'`,
+		`SET GLOBAL ducklake_retry_wait_ms = 2`,
+		`SET GLOBAL TimeZone = 'UTC'`,
+	}
+	if l.place.postgres != "" {
+		// Other processes commit too: more attempts, growing more slowly.
+		global = append(global, `SET GLOBAL ducklake_max_retry_count = 30`, `SET GLOBAL ducklake_retry_backoff = 1.25`)
+	}
+	for _, sql := range global {
+		if _, err := l.keep.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	if l.place.postgres != "" {
+		return l.attachPostgres(ctx)
+	}
+	return l.attachFile(ctx)
+}
+
+func (l *Lake) attachFile(ctx context.Context) error {
+	file := l.place.file
+	info, err := os.Stat(file)
+	create := os.IsNotExist(err)
+	switch {
+	case err != nil && !create:
+		return fault.LakeUnreadable.Wrap(err, "the catalog file")
+	case create:
+		for _, dir := range []string{filepath.Dir(file), l.place.data} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return fault.LakeUnreadable.Wrap(err, "the lake's folder cannot be made")
+			}
+		}
+	case !info.Mode().IsRegular():
+		return fault.LakeUnreadable.Newf("%s is no file", file)
+	}
+	if err := l.attachCatalog(ctx, file, create, nil); err != nil {
+		return err
+	}
+	l.store, err = metadata.OpenDuckDB(l.config.Name, func() (metadata.Conn, error) { return l.db.Connect() })
+	if err != nil {
+		return err
+	}
+	return l.findData(ctx, create)
+}
+
+func (l *Lake) attachPostgres(ctx context.Context) error {
+	pg, err := metadata.OpenPostgres(ctx, l.place.postgres, l.place.schema)
+	if err != nil {
+		return err
+	}
+	l.store = pg
+	// Two servers must not create one lake at the same time.
+	return pg.Exclusive(ctx, "create", func(exists bool) error {
+		if !exists && l.place.data == "" {
+			return fault.ConfigInvalid.Newf("a new lake with a PostgreSQL catalog needs a data path").
+				WithHint("give a folder that every server of the lake can reach")
+		}
+		if !exists {
+			if err := os.MkdirAll(l.place.data, 0o755); err != nil {
+				return fault.LakeUnreadable.Wrap(err, "the data folder cannot be made")
+			}
+		}
+		options := []string{`METADATA_SCHEMA ` + metadata.QuoteLiteral(l.place.schema)}
+		if err := l.attachCatalog(ctx, `postgres:`+l.place.postgres, !exists, options); err != nil {
+			return err
+		}
+		return l.findData(ctx, !exists)
+	})
+}
+
+// attachCatalog runs ATTACH. Without create nothing may be made: a wrong path must not turn a foreign
+// database into a lake.
+func (l *Lake) attachCatalog(ctx context.Context, target string, create bool, options []string) error {
+	options = append(options, `CREATE_IF_NOT_EXISTS `+strconv.FormatBool(create), `AUTOMATIC_MIGRATION false`)
+	if l.place.data != "" {
+		options = append(options, `DATA_PATH `+metadata.QuoteLiteral(l.place.data))
+		if l.place.movable && !create {
+			options = append(options, `OVERRIDE_DATA_PATH true`)
+		}
+	}
+	name := metadata.QuoteIdent(l.config.Name)
+	_, err := l.keep.Exec(ctx, `ATTACH `+metadata.QuoteLiteral(`ducklake:`+target)+` AS `+name+` (`+strings.Join(options, `, `)+`)`)
+	if err != nil {
+		return l.attachError(err)
+	}
+	if create {
+		_, err = l.keep.Exec(ctx, fmt.Sprintf(`CALL %s.set_option('data_inlining_row_limit', %d)`, name, inliningRowLimit))
+	}
+	return err
+}
+
+func (l *Lake) attachError(err error) error {
+	text := err.Error()
+	where := l.place.file
+	if l.place.postgres != "" {
+		where = redact(l.place.postgres)
+		if strings.Contains(text, "Unable to connect") || strings.Contains(text, "could not connect") {
+			return fault.CatalogGone.Newf("the catalog database %s cannot be reached", where)
+		}
+	}
+	switch {
+	case strings.Contains(text, "Could not set lock"), strings.Contains(text, "Unique file handle conflict"):
+		return fault.LakeLocked.Newf("another process has the lake %s open", where).
+			WithHint("an embedded lake serves one process; stop the other one, or use a PostgreSQL catalog")
+	case strings.Contains(text, "DATA_PATH"):
+		return fault.ConfigInvalid.Wrap(err, "the lake %s", where)
+	case strings.Contains(text, "migration"), strings.Contains(text, "DuckLake version"), strings.Contains(text, "catalog version"):
+		return fault.LakeUnsupported.Wrap(err, "the lake %s", where)
+	}
+	return fault.LakeUnreadable.Wrap(err, "the lake %s cannot be opened", where)
+}
+
+// findData asks the catalog where its data files are, and makes sure that they are there.
+func (l *Lake) findData(ctx context.Context, created bool) error {
+	rows, err := l.keep.Rows(ctx, `SELECT data_path FROM ducklake_settings(`+metadata.QuoteLiteral(l.config.Name)+`)`)
+	if err != nil {
+		return fault.LakeUnreadable.Wrap(err, "the lake's settings")
+	}
+	path, _ := rows[0][0].(string)
+	if strings.Contains(path, "://") {
+		return fault.NotYetSupported.Newf("the lake's data path %q is no local folder", redact(path))
+	}
+	if !filepath.IsAbs(path) {
+		return fault.LakeUnsupported.Newf("the lake's data path %q is relative", path).
+			WithHint("start the server with the absolute data path")
+	}
+	l.data = strings.TrimSuffix(path, "/") + "/"
+	info, err := os.Stat(l.data)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	if !created {
+		files := int64(0)
+		err := l.store.View(ctx, func(tx metadata.Tx) error {
+			rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}ducklake_data_file`)
+			if err == nil {
+				files, _ = rows[0][0].(int64)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if files > 0 {
+			return fault.LakeUnreadable.Newf("the lake's data folder %s is not there, but its catalog names %d data files", l.data, files).
+				WithHint("mount it, or give the folder as the data path")
+		}
+	}
+	if err := os.MkdirAll(l.data, 0o755); err != nil {
+		return fault.LakeUnreadable.Wrap(err, "the data folder cannot be made")
+	}
+	return nil
+}
+
+// sessionSettings may still be set after the lock: by this package, never by users, whose SET the gate takes.
+const sessionSettings = `['TimeZone', 'enable_progress_bar', 'enable_progress_bar_print', 'progress_bar_time', 'streaming_buffer_size']`
+
+// lockDown makes what the instance may touch final. The catalog's own files and the temporary folder are
+// allowed by ATTACH and by the setting.
+func (l *Lake) lockDown(ctx context.Context) error {
+	steps := []string{`ATTACH ':memory:' AS vega`}
+	for _, ddl := range l.config.Vega {
+		steps = append(steps, `USE vega.main`, ddl)
+	}
+	steps = append(steps,
+		`USE memory.main`,
+		`SET GLOBAL allowed_directories = [`+metadata.QuoteLiteral(l.data)+`]`,
+		`SET GLOBAL allowed_configs = `+sessionSettings,
+		`SET GLOBAL enable_external_access = false`,
+		`SET GLOBAL lock_configuration = true`,
+	)
+	for _, sql := range steps {
+		if _, err := l.keep.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("lock the instance down (%s): %w", sql, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package ducklake
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// transaction is a session's open transaction. DuckDB's own begins at the first write, or at the first read when the
+// session asked for one snapshot. It is changed by the holder of the session's turn, under the session's mu.
+type transaction struct {
+	id     string
+	begun  bool  // BEGIN has run on the session's own connection
+	wrote  bool  // rows of the lake
+	failed error // why nothing but a rollback is possible
+}
+
+// Begin opens the session's transaction. It costs nothing in the lake before the first write.
+func (s *Session) Begin(ctx context.Context) (txID string, err error) {
+	if err := s.take(ctx); err != nil {
+		return "", err
+	}
+	defer s.give()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return "", fault.SessionNotFound.Newf("the session is closed")
+	}
+	if s.tx != nil {
+		return "", fault.InvalidParameter.Newf("the session has an open transaction already").WithHint("commit it or roll it back first")
+	}
+	s.tx = &transaction{id: uuid.NewString()}
+	return s.tx.id, nil
+}
+
+// InTransaction is the id of the open transaction, "" without one, and whether it has written to the lake.
+func (s *Session) InTransaction() (txID string, wrote bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tx == nil {
+		return "", false
+	}
+	return s.tx.id, s.tx.wrote
+}
+
+// Commit ends the transaction. One in which a statement failed is rolled back, with fault.TransactionFailed.
+func (s *Session) Commit(ctx context.Context, txID string) error {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.take(ctx); err != nil {
+		return stopped(ctx, err)
+	}
+	defer s.give()
+	tx, err := s.ending(txID)
+	if err != nil {
+		return err
+	}
+	if !tx.begun {
+		s.forget()
+		return nil
+	}
+	// An open result of the transaction goes on from disk.
+	c, err := s.private(ctx)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	s.forget()
+	if tx.failed != nil {
+		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.rollback(ctx, c))
+	}
+	if !tx.wrote {
+		_, err := c.Exec(context.WithoutCancel(ctx), `COMMIT`)
+		return s.lake.check(err)
+	}
+	return stopped(ctx, s.lake.commitWrite(ctx, c))
+}
+
+// Rollback ends the transaction and undoes what it wrote.
+func (s *Session) Rollback(ctx context.Context, txID string) error {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.take(ctx); err != nil {
+		return stopped(ctx, err)
+	}
+	defer s.give()
+	tx, err := s.ending(txID)
+	if err != nil {
+		return err
+	}
+	if !tx.begun {
+		s.forget()
+		return nil
+	}
+	c, err := s.private(ctx)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	s.forget()
+	return s.rollback(ctx, c)
+}
+
+func (s *Session) ending(txID string) (*transaction, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tx == nil || s.tx.id != txID {
+		return nil, fault.TransactionUnknown.Newf("the session has no open transaction of this id")
+	}
+	return s.tx, nil
+}
+
+func (s *Session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tx = nil
+}
+
+func (s *Session) rollback(ctx context.Context, c *connection) error {
+	if _, err := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`); err != nil {
+		return s.lake.check(err)
+	}
+	// Settings made inside the transaction may have gone with it.
+	c.have = ConnSettings{}
+	return nil
+}
+
+// current is the open transaction if statements may still run in it; nil without one.
+func (s *Session) current() (*transaction, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tx != nil && s.tx.failed != nil {
+		return nil, fault.TransactionFailed.Wrap(s.tx.failed, "an earlier statement of the transaction failed").WithHint("roll it back")
+	}
+	return s.tx, nil
+}
+
+// begin starts DuckDB's transaction on the session's own connection. The caller holds the turn.
+func (s *Session) begin(ctx context.Context, tx *transaction, c *connection) error {
+	if tx.begun {
+		return nil
+	}
+	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
+		return s.lake.check(err)
+	}
+	s.mu.Lock()
+	tx.begun = true
+	s.mu.Unlock()
+	return nil
+}
+
+// harmless are the errors that come before a statement has done anything.
+var harmless = map[string]bool{"Parser": true, "Syntax": true, "Binder": true, "Catalog": true, "Parameter Not Resolved": true, "Parameter Not Allowed": true}
+
+// broke notes that a statement in the open transaction failed. DuckDB's COMMIT of a transaction that it has given up
+// rolls back and reports success, so nothing of it may be committed. The caller holds the turn.
+func (s *Session) broke(ctx context.Context, tx *transaction, c *connection, err error) {
+	if tx == nil || !tx.begun || err == nil {
+		return
+	}
+	var d *duck.Error
+	if errors.As(err, &d) && harmless[d.Type] {
+		// Believed only when DuckDB agrees.
+		if _, alive := c.Rows(context.WithoutCancel(ctx), `SELECT 1`); alive == nil {
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tx.failed == nil {
+		tx.failed = err
+	}
+}

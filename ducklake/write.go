@@ -1,0 +1,184 @@
+package ducklake
+
+import (
+	"context"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/gate"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// autocommitAttempts bounds how often a single statement is run again after it lost against another commit.
+const autocommitAttempts = 3
+
+// Exec runs an admitted statement for its effect and returns the number of rows it changed. Outside a transaction it is
+// committed when Exec returns. Inside one DDL is refused once the transaction has written; before that it runs
+// beside it.
+func (s *Session) Exec(ctx context.Context, a *gate.Analysis, args ...any) (int64, error) {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	n, err := s.exec(ctx, a, args)
+	return n, stopped(ctx, err)
+}
+
+func (s *Session) exec(ctx context.Context, a *gate.Analysis, args []any) (int64, error) {
+	tx, err := s.current()
+	if err != nil && !a.Kind.Transaction() {
+		return 0, err
+	}
+	switch {
+	case a.Kind.Transaction():
+		return 0, fault.InvalidParameter.Newf("%s is for Begin, Commit and Rollback", a.Kind)
+	case a.Effect != nil && a.Effect.Kind != gate.SetVariable && a.Effect.Kind != gate.TempDDL:
+		return 0, s.applyEffect(ctx, a.Effect)
+	case a.Effect != nil, a.TouchesTemp && !a.DDL && !writesLake(a):
+		return s.execOwn(ctx, a, args)
+	case a.Kind == gate.CreateTableAs:
+		return s.createTableAs(ctx, tx, a, args)
+	case a.DDL:
+		return s.execDDL(ctx, tx, a, args)
+	case tx != nil && !a.ReadOnly:
+		return s.execInTransaction(ctx, a, args)
+	case a.TouchesTemp:
+		if err := s.take(ctx); err != nil {
+			return 0, err
+		}
+		defer s.give()
+		c, err := s.private(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n, _, err := s.lake.autocommit(ctx, c, autocommitAttempts, func() (int64, error) { return c.Exec(ctx, a.SQL, args...) })
+		return n, err
+	}
+	return s.lake.write(ctx, s.Settings(), autocommitAttempts, func(c *duck.Conn) (int64, error) { return c.Exec(ctx, a.SQL, args...) })
+}
+
+func (s *Session) applyEffect(ctx context.Context, e *gate.SessionEffect) error {
+	switch e.Kind {
+	case gate.UseSchema:
+		return s.Use(ctx, e.Catalog, e.Schema)
+	case gate.SetOption:
+		return s.SetOption(ctx, e.Option, e.Value)
+	default:
+		return s.SetOption(ctx, e.Option, nil)
+	}
+}
+
+// writesLake says whether a statement may change rows outside the session.
+func writesLake(a *gate.Analysis) bool {
+	for _, w := range a.Writes {
+		if !strings.EqualFold(w.Catalog, "temp") {
+			return true
+		}
+	}
+	return false
+}
+
+// execOwn runs what changes the session alone: temporary objects and variables.
+func (s *Session) execOwn(ctx context.Context, a *gate.Analysis, args []any) (int64, error) {
+	if err := s.take(ctx); err != nil {
+		return 0, err
+	}
+	defer s.give()
+	tx, err := s.current()
+	if err != nil {
+		return 0, err
+	}
+	c, err := s.private(ctx)
+	if err != nil {
+		return 0, err
+	}
+	// Temporary objects follow a transaction of the lake that has begun; rows of them begin one.
+	if tx != nil && a.Effect == nil {
+		if err := s.begin(ctx, tx, c); err != nil {
+			return 0, err
+		}
+	}
+	n, err := c.Exec(ctx, a.SQL, args...)
+	if err != nil {
+		s.broke(ctx, tx, c, err)
+		return 0, s.lake.check(err)
+	}
+	if a.Effect != nil && a.Effect.Kind == gate.TempDDL {
+		return n, s.gate.Applied(ctx, a)
+	}
+	return n, nil
+}
+
+// execInTransaction runs DML in the session's transaction.
+func (s *Session) execInTransaction(ctx context.Context, a *gate.Analysis, args []any) (int64, error) {
+	return s.inTransaction(ctx, func(c *duck.Conn) (int64, error) { return c.Exec(ctx, a.SQL, args...) })
+}
+
+// inTransaction runs a write of the lake in the session's transaction.
+func (s *Session) inTransaction(ctx context.Context, run func(*duck.Conn) (int64, error)) (int64, error) {
+	if err := s.take(ctx); err != nil {
+		return 0, err
+	}
+	defer s.give()
+	tx, err := s.current()
+	if err != nil {
+		return 0, err
+	}
+	if tx == nil {
+		return 0, fault.TransactionUnknown.Newf("the transaction has ended while the statement waited")
+	}
+	c, err := s.private(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.begin(ctx, tx, c); err != nil {
+		return 0, err
+	}
+	n, err := run(c.Conn)
+	if err != nil {
+		s.broke(ctx, tx, c, err)
+		return 0, s.lake.check(err)
+	}
+	s.mu.Lock()
+	tx.wrote = true
+	s.mu.Unlock()
+	return n, nil
+}
+
+// execDDL runs a DDL statement by itself.
+func (s *Session) execDDL(ctx context.Context, tx *transaction, a *gate.Analysis, args []any) (int64, error) {
+	if err := s.ddlAllowed(tx, a.Kind.String()); err != nil {
+		return 0, err
+	}
+	if err := stableTypes(a.Columns); err != nil {
+		return 0, err
+	}
+	return s.lake.runDDL(ctx, s.Settings(), a.SQL, args)
+}
+
+// ddlAllowed refuses DDL once the open transaction has written.
+func (s *Session) ddlAllowed(tx *transaction, what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tx != nil && tx.wrote {
+		return fault.DDLInTransaction.Newf("%s runs by itself, and the open transaction has already written", what).
+			WithHint("commit or roll back first")
+	}
+	return nil
+}
+
+// stableTypes refuses columns whose values the lake would change.
+func stableTypes(columns []gate.Column) error {
+	for _, c := range columns {
+		switch {
+		case c.LakeType == "":
+			return fault.UnstableType.Newf("the lake cannot keep column %s of type %s", metadata.QuoteIdent(c.Name), c.Type)
+		case !strings.EqualFold(c.LakeType, c.Type):
+			return fault.UnstableType.Newf("the lake would change values of column %s of type %s", metadata.QuoteIdent(c.Name), c.Type).
+				WithHint("use %s", c.LakeType)
+		}
+	}
+	return nil
+}
