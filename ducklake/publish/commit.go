@@ -264,7 +264,8 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 				return 0, one(w, err)
 			}
 		}
-		w.result.Snapshot, w.result.Epoch, w.result.Generation = snap.ID, w.pub.Swap.Epoch+1, generation
+		w.result.Snapshot, w.result.At = snap.ID, snap.Time
+		w.result.Epoch, w.result.Generation = w.pub.Swap.Epoch+1, generation
 		w.done = true
 	}
 	if p.Faults.BeforeCommit != nil {
@@ -347,7 +348,7 @@ func (p *Publisher) found(ctx context.Context, tx metadata.Tx, batch []*work) er
 		}
 		if ok && now.CommitID == w.pub.CommitID {
 			w.done = true
-			w.result = Result{Snapshot: now.Snapshot, Epoch: now.Epoch, Generation: now.Generation, Rows: now.Rows}
+			w.result = now.result()
 			continue
 		}
 		snapshot, ok, err := metadata.LookupCommit(ctx, tx, w.pub.CommitID, w.pub.Seen)

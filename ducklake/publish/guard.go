@@ -62,7 +62,7 @@ func (p *Publisher) guard(ctx context.Context, tx metadata.Tx, w *work, newest m
 		return false, err
 	}
 	if found && now.Epoch > 0 && now.CommitID == pub.CommitID {
-		w.result = Result{Snapshot: now.Snapshot, Epoch: now.Epoch, Generation: now.Generation, Rows: now.Rows}
+		w.result = now.result()
 		return true, nil
 	}
 	if !found {

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -93,7 +94,8 @@ type Result struct {
 	Snapshot   int64 // the lake snapshot that has it
 	Epoch      int64 // the swap's epoch now
 	Generation int64
-	Rows       int64 // rows written
+	Rows       int64     // rows written
+	At         time.Time // the commit's, by the catalog's clock
 	// Healed says that somebody else had written to the table and this replacement took it away.
 	Healed bool
 	Err    error // a fault; nothing of this publication was committed

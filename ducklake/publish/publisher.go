@@ -22,7 +22,7 @@ type Config struct {
 	// called. It is used to encode deltas, to flush and to merge; no state is left on it.
 	Acquire  func(context.Context) (conn *duck.Conn, release func(), err error)
 	ServerID string               // written into commits
-	Notify   func(snapshot int64) // called after each commit; may be nil
+	Notify   func(snapshot int64) // called after each commit, with 0 when its id is not known; may be nil
 	Log      *slog.Logger
 
 	InlineRows      int   // a delta with more new rows becomes a file; 0 is 5,000

@@ -56,16 +56,38 @@ func (p *Publisher) Relocate(ctx context.Context, table metadata.TableInfo, move
 	if err != nil {
 		return err
 	}
-	return p.own(ctx, func(c *duck.Conn) error {
-		for n := 1; ; n++ {
-			err := p.move(ctx, c, table, move, option == "false")
-			if err == nil {
-				return nil
+	run := func() error {
+		return p.own(ctx, func(c *duck.Conn) error {
+			for n := 1; ; n++ {
+				err := p.move(ctx, c, table, move, option == "false")
+				if err == nil {
+					return nil
+				}
+				if n == rounds || ctx.Err() != nil || !retryable(err) {
+					return err
+				}
 			}
-			if n == rounds || ctx.Err() != nil || !retryable(err) {
-				return err
-			}
+		})
+	}
+	if p.Store.Dialect() == metadata.PostgreSQL {
+		err = p.alone(ctx, table.ID, run)
+	} else {
+		err = run()
+	}
+	if err == nil && p.Notify != nil {
+		p.Notify(0)
+	}
+	return err
+}
+
+// alone runs f while no other server can publish into the table: it holds the row that each publication updates before it
+// commits. Whoever waits for it then finds its snapshot id taken and starts again, from what f has done.
+func (p *Publisher) alone(ctx context.Context, tableID int64, f func() error) error {
+	return p.Store.Update(ctx, func(tx metadata.Tx) error {
+		if _, err := tx.Query(ctx, `SELECT uuid FROM {M}vega_published WHERE table_id = $1 FOR UPDATE`, tableID); err != nil {
+			return err
 		}
+		return f()
 	})
 }
 

@@ -22,6 +22,10 @@ type Published struct {
 	At         time.Time
 }
 
+func (p Published) result() Result {
+	return Result{Snapshot: p.Snapshot, Epoch: p.Epoch, Generation: p.Generation, Rows: p.Rows, At: p.At}
+}
+
 // ReadPublished reads the published state of one uuid.
 func ReadPublished(ctx context.Context, tx metadata.Tx, uuid string) (p Published, found bool, err error) {
 	all, err := readPublished(ctx, tx, ` WHERE uuid = $1`, uuid)
@@ -63,6 +67,13 @@ func readPublished(ctx context.Context, tx metadata.Tx, where string, args ...an
 func Forget(ctx context.Context, tx metadata.Tx, uuid string) error {
 	_, err := tx.Exec(ctx, `DELETE FROM {M}vega_published WHERE uuid = $1`, uuid)
 	return err
+}
+
+// Reflect records a new frontier for content that stays as it is, without a lake snapshot. It does nothing, and says so,
+// when the published state is no longer at that epoch.
+func Reflect(ctx context.Context, tx metadata.Tx, uuid string, epoch int64, frontier []byte) (done bool, err error) {
+	n, err := tx.Exec(ctx, `UPDATE {M}vega_published SET frontier = $3 WHERE uuid = $1 AND epoch = $2`, uuid, epoch, frontier)
+	return n == 1, err
 }
 
 // register makes the row of a first publication, so that what follows always has a row to lock. It is a transaction
