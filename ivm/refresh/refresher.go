@@ -1,0 +1,245 @@
+package refresh
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/job"
+)
+
+// Refresher is the job.Work that gives views their content.
+type Refresher struct {
+	Lake     Lake
+	Views    Views
+	Text     Text
+	LakeName string // the key of source_versions
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Run refreshes one view.
+func (r *Refresher) Run(ctx context.Context, j job.Job, report *job.Reporter) (job.Outcome, error) {
+	order, err := DecodeOrder(j.Spec)
+	if err != nil {
+		return job.Outcome{}, err
+	}
+	run := &run{r: r, job: j, order: order, report: report, began: r.Now()}
+	res, err := run.do(ctx)
+	if err != nil {
+		return job.Outcome{}, err
+	}
+	return job.Outcome{Result: res.Encode(), Rows: res.RowsWritten}, nil
+}
+
+// Discard removes what a run of the job left.
+func (r *Refresher) Discard(ctx context.Context, j job.Job) error { return r.Lake.Discard(ctx, j.ID) }
+
+// run is one run of one job.
+type run struct {
+	r      *Refresher
+	job    job.Job
+	order  Order
+	report *job.Reporter
+	began  time.Time
+}
+
+// repins bounds how often a pin is given up because an upstream view published while it was taken.
+const repins = 20
+
+func (u *run) do(ctx context.Context) (Result, error) {
+	u.report.Progress("pinning", job.Unknown, 0)
+	for attempt := 0; ; attempt++ {
+		facts, err := u.r.Views.Load(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		view, err := u.view(facts)
+		if err != nil {
+			return Result{}, err
+		}
+		pinned, err := u.r.Lake.Pin(ctx, u.pin(view))
+		if err != nil {
+			return Result{}, err
+		}
+		res, again, err := u.at(ctx, view, facts, pinned, attempt < repins)
+		if cerr := pinned.Close(); err == nil && cerr != nil {
+			u.r.Log.Warn("letting go of a pinned snapshot", "job", u.job.ID, "error", cerr)
+		}
+		if !again {
+			return res, err
+		}
+	}
+}
+
+// view finds the job's view; with OR REPLACE it is the view with its definition to be.
+func (u *run) view(facts catalog.Facts) (*catalog.View, error) {
+	views := catalog.Resolve(facts)
+	v := views.ByUUID(u.job.Subject)
+	if v == nil {
+		return nil, fault.ViewNotFound.Newf("view %s does not exist any more", u.job.View)
+	}
+	if u.order.Redefine == nil {
+		if v.Problem != nil {
+			return nil, v.Problem
+		}
+		return v, nil
+	}
+	next := *v
+	def, err := catalog.Decode(u.order.Redefine.Definition)
+	if err != nil {
+		return nil, err
+	}
+	next.Def, next.Sources = def, u.order.Redefine.Sources
+	return &next, nil
+}
+
+func (u *run) pin(v *catalog.View) PinSpec {
+	p := PinSpec{TimeZone: v.Def.TimeZone, JobID: u.job.ID}
+	if u.order.SourceVersion != nil {
+		p.Version = *u.order.SourceVersion
+	}
+	return p
+}
+
+// at refreshes at a pinned version. again asks for another pin.
+func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinned Pinned, mayRepin bool) (_ Result, again bool, err error) {
+	tables, err := pinned.Tables(ctx)
+	if err != nil {
+		return Result{}, false, err
+	}
+	reads, moved, err := Follow(v.Name(), v.Sources, tables)
+	if err != nil {
+		return Result{}, false, err
+	}
+	sources := make([]catalog.Source, len(reads))
+	for i := range reads {
+		sources[i] = reads[i].Source
+	}
+	if err := populated(v.Name(), sources, facts); err != nil {
+		return Result{}, false, err
+	}
+	behind := false
+	frontier := catalog.At(pinned.Version(), sources, func(uuid string) (catalog.Published, bool) {
+		p, ok := facts.Published[uuid]
+		if ok && p.Snapshot > pinned.Version() {
+			behind = true
+		}
+		return p, ok
+	})
+	if behind && u.order.SourceVersion == nil && mayRepin {
+		return Result{}, true, nil
+	}
+	if !moved && !u.order.Full && u.order.Redefine == nil {
+		same, err := u.same(ctx, v, reads, tables, pinned)
+		if err != nil {
+			return Result{}, false, err
+		}
+		if same {
+			if err := u.r.Lake.Reflect(ctx, v, frontier); err != nil {
+				return Result{}, false, err
+			}
+			return u.result(NoOp, pinned.Version(), Published{Snapshot: v.Published.Snapshot}), false, nil
+		}
+	}
+	res, err := u.rebuild(ctx, v, reads, sources, moved, frontier, pinned)
+	return res, false, err
+}
+
+// populated refuses to read a view that has no content yet: its table is there and empty, which is not its answer.
+func populated(view catalog.Name, sources []catalog.Source, facts catalog.Facts) error {
+	for _, row := range facts.Rows {
+		for _, s := range sources {
+			if s.UUID == row.UUID && facts.Published[row.UUID].Generation == 0 {
+				return fault.NotPopulated.Newf("view %s reads view %s, which has no content yet", view, s.Name).
+					WithHint("REFRESH MATERIALIZED VIEW %s first", s.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// same says that evaluating the query again would give the content that is there.
+func (u *run) same(ctx context.Context, v *catalog.View, reads []Reading, tables []catalog.Table, pinned Pinned) (bool, error) {
+	if v.Published.Generation == 0 || !v.Def.Consistent {
+		return false, nil
+	}
+	ids := make([]int64, 0, len(reads))
+	for _, r := range reads {
+		for i := range tables {
+			if tables[i].UUID == r.Source.UUID {
+				ids = append(ids, tables[i].ID)
+			}
+		}
+	}
+	changed, err := pinned.Changed(ctx, v.Published.Frontier.SourceVersion, ids)
+	if err != nil || changed {
+		return false, err
+	}
+	// Another program may have written into the view itself.
+	if pinned.Version() >= v.Published.Snapshot {
+		changed, err = pinned.Changed(ctx, v.Published.Snapshot, []int64{v.Table.ID})
+		return !changed, err
+	}
+	return true, nil
+}
+
+func (u *run) rebuild(ctx context.Context, v *catalog.View, reads []Reading, sources []catalog.Source, moved bool, frontier catalog.Frontier, pinned Pinned) (Result, error) {
+	version := int64(0)
+	if u.order.SourceVersion != nil {
+		version = pinned.Version()
+	}
+	sql, err := u.r.Text.Read(ctx, v.Def.Query, reads, version)
+	if err != nil {
+		return Result{}, err
+	}
+	target := v.Table
+	var built *catalog.Table
+	if u.order.Columns != nil {
+		if target, err = u.r.Lake.Build(ctx, v, u.order.Columns, *u.order.Redefine, u.job.ID); err != nil {
+			return Result{}, u.discard(ctx, err)
+		}
+		built = &target
+	}
+	u.report.Progress("evaluating", job.Unknown, 0)
+	staged, err := pinned.Stage(ctx, StageSpec{Target: target, SQL: sql, JobID: u.job.ID}, func(fraction float64, rows int64) {
+		u.report.Progress("evaluating", fraction, rows)
+	})
+	if err != nil {
+		return Result{}, u.discard(ctx, err)
+	}
+	u.report.Progress("publishing", 1, staged.Rows())
+	p := Publication{Job: u.job, View: v, Staged: staged, Frontier: frontier, Redefine: u.order.Redefine, Built: built}
+	if moved && p.Redefine == nil {
+		row := v.Row
+		p.Redefine = &row
+	}
+	if p.Redefine != nil {
+		row := *p.Redefine
+		row.Sources = sources
+		p.Redefine = &row
+	}
+	p.Result = func(at Published) []byte { return u.result(Rebuild, frontier.SourceVersion, at).Encode() }
+	done, err := u.r.Lake.Publish(ctx, p)
+	if err != nil {
+		return Result{}, u.discard(ctx, err)
+	}
+	return u.result(Rebuild, frontier.SourceVersion, done), nil
+}
+
+// discard removes what was staged; it must also happen when the job was cancelled.
+func (u *run) discard(ctx context.Context, cause error) error {
+	if err := u.r.Lake.Discard(context.WithoutCancel(ctx), u.job.ID); err != nil {
+		u.r.Log.Error("staged files are left; the next start removes them", "job", u.job.ID, "error", err)
+	}
+	return cause
+}
+
+func (u *run) result(mode Mode, source int64, p Published) Result {
+	return Result{
+		JobID: u.job.ID, View: u.job.View, Mode: mode, RowsWritten: p.Rows, SourceVersion: source,
+		SourceVersions: map[string]int64{u.r.LakeName: source}, Version: p.Snapshot, DurationMS: u.r.Now().Sub(u.began).Milliseconds(),
+	}
+}

@@ -1,0 +1,110 @@
+package lake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/vegadb/vega-flight/ducklake/maintain"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ducklake/publish"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+)
+
+// dropKind is the journal's name for drops of views.
+const dropKind = "drop views"
+
+// dropping is one table of a journaled drop.
+type dropping struct {
+	ID   int64  `json:"id"`
+	UUID string `json:"uuid"`
+}
+
+// Drop drops the tables in this order, then their rows. Once it is journaled it will be finished, by whomever.
+func (s *Sink) Drop(ctx context.Context, views []*catalog.View) error {
+	list := make([]dropping, len(views))
+	for i, v := range views {
+		list[i] = dropping{ID: v.Table.ID, UUID: v.UUID}
+	}
+	payload, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	e := maintain.Entry{ID: uuid.NewString(), Kind: dropKind, Payload: string(payload), Owner: s.owner()}
+	if err := s.db.Update(ctx, func(tx metadata.Tx) error { return maintain.WriteEntry(ctx, tx, e) }); err != nil {
+		return err
+	}
+	if err := fail(s.Faults.Dropping); err != nil {
+		return err
+	}
+	return s.finishDrop(context.WithoutCancel(ctx), e)
+}
+
+// owner is who finishes what this server journals.
+func (s *Sink) owner() publish.Fence {
+	f := s.Fence()
+	if f.ServerID == "" {
+		f.ServerID = s.Lake.ServerID()
+	}
+	return f
+}
+
+func (s *Sink) finishDrop(ctx context.Context, e maintain.Entry) error {
+	var list []dropping
+	if err := json.Unmarshal([]byte(e.Payload), &list); err != nil {
+		return fmt.Errorf("lake: journal entry %s: %w", e.ID, err)
+	}
+	uuids := make([]string, len(list))
+	for i, d := range list {
+		uuids[i] = d.UUID
+		if err := s.dropTable(ctx, d); err != nil {
+			return err
+		}
+	}
+	if err := fail(s.Faults.Dropped); err != nil {
+		return err
+	}
+	return s.db.Update(ctx, func(tx metadata.Tx) error {
+		if err := s.Store.DeleteRows(ctx, tx, uuids...); err != nil {
+			return err
+		}
+		for _, uuid := range uuids {
+			if err := maintain.ReleaseHolds(ctx, tx, uuid); err != nil {
+				return err
+			}
+		}
+		return maintain.RemoveEntry(ctx, tx, e.ID)
+	})
+}
+
+// dropTable drops a table wherever it is now, if it is there.
+func (s *Sink) dropTable(ctx context.Context, d dropping) error {
+	for {
+		var t metadata.TableInfo
+		var found bool
+		err := s.db.View(ctx, func(tx metadata.Tx) (err error) {
+			t, found, err = metadata.TableByID(ctx, tx, d.ID, 0)
+			return err
+		})
+		if err != nil || !found || t.UUID != d.UUID {
+			return err
+		}
+		err = s.Lake.DDL(ctx, `DROP TABLE `+s.qualified(catalog.Name{Schema: t.Schema, Name: t.Name}))
+		if err == nil {
+			return nil
+		}
+		// It may have been renamed or dropped between the two steps.
+		var still bool
+		verr := s.db.View(ctx, func(tx metadata.Tx) error {
+			now, found, err := metadata.TableByID(ctx, tx, d.ID, 0)
+			still = found && now.Name == t.Name && now.Schema == t.Schema
+			return err
+		})
+		if verr != nil || still {
+			return errors.Join(err, verr)
+		}
+	}
+}
