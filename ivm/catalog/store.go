@@ -35,6 +35,7 @@ type Facts struct {
 	Now        time.Time // the catalog's clock
 	Tables     []Table
 	PlainViews []Name // the lake's plain views
+	Schemas    []string
 	Rows       []Row
 	Published  map[string]Published // by table uuid
 }

@@ -147,3 +147,9 @@ func raw(text string) json.RawMessage {
 	}
 	return json.RawMessage(text)
 }
+
+// MoveJobs makes the jobs of one subject those of another, which took its place.
+func (s *Store) MoveJobs(ctx context.Context, tx metadata.Tx, from, to string) error {
+	_, err := tx.Exec(ctx, `UPDATE {M}vega_jobs SET subject = $2 WHERE subject = $1`, from, to)
+	return err
+}

@@ -28,6 +28,7 @@ type cachedTables struct {
 	known         bool
 	tables        []catalog.Table
 	plain         []catalog.Name
+	schemas       []string
 }
 
 // Open brings the tables up to date and reads where they stand. The publisher's tables must be there.
@@ -69,8 +70,9 @@ func counter(ctx context.Context, tx metadata.Tx) (int64, error) {
 	return r.int(), r.err
 }
 
-// touch says that a view's row changes in tx.
-func (s *Store) touch(ctx context.Context, tx metadata.Tx) error {
+// Touch says in tx that what is known of the views from before may not be
+// relied on: a row changes, or the content goes back to an older state of its sources.
+func (s *Store) Touch(ctx context.Context, tx metadata.Tx) error {
 	if _, err := tx.Exec(ctx, `UPDATE {M}vega_counters SET value = value + 1 WHERE name = 'views'`); err != nil {
 		return err
 	}

@@ -81,28 +81,29 @@ func (s *Store) Facts(ctx context.Context, tx metadata.Tx) (catalog.Facts, error
 	if f.Now = r.time(); r.err != nil {
 		return f, r.err
 	}
-	if f.Rows, err = viewRows(ctx, tx); err != nil {
+	if f.Rows, err = viewRows(ctx, tx, ""); err != nil {
 		return f, err
 	}
 	if f.Published, err = published(ctx, tx); err != nil {
 		return f, err
 	}
-	f.Tables, f.PlainViews, err = s.lakeTables(ctx, tx, f.Revision)
+	c, err := s.lakeTables(ctx, tx, f.Revision)
+	f.Tables, f.PlainViews, f.Schemas = c.tables, c.plain, c.schemas
 	return f, err
 }
 
 // lakeTables reads the lake's tables unless those of the schema version are known.
-func (s *Store) lakeTables(ctx context.Context, tx metadata.Tx, rev catalog.Revision) ([]catalog.Table, []catalog.Name, error) {
+func (s *Store) lakeTables(ctx context.Context, tx metadata.Tx, rev catalog.Revision) (cachedTables, error) {
 	s.mu.Lock()
 	c := s.tables
 	s.mu.Unlock()
 	if c.known && c.schemaVersion == rev.SchemaVersion {
-		return c.tables, c.plain, nil
+		return c, nil
 	}
 	c = cachedTables{schemaVersion: rev.SchemaVersion, known: true}
 	infos, err := metadata.Tables(ctx, tx, metadata.Filter{At: rev.Snapshot})
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
 	c.tables = make([]catalog.Table, len(infos))
 	for i := range infos {
@@ -111,14 +112,25 @@ func (s *Store) lakeTables(ctx context.Context, tx metadata.Tx, rev catalog.Revi
 	rows, err := tx.Query(ctx, `SELECT s.schema_name, v.view_name FROM {M}ducklake_view v JOIN {M}ducklake_schema s ON s.schema_id = v.schema_id
 		WHERE v.end_snapshot IS NULL AND s.end_snapshot IS NULL ORDER BY s.schema_name, v.view_name`)
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
 	for _, values := range rows {
 		var r row
 		r.take(values)
 		c.plain = append(c.plain, catalog.Name{Schema: r.text(), Name: r.text()})
 		if r.err != nil {
-			return nil, nil, r.err
+			return c, r.err
+		}
+	}
+	if rows, err = tx.Query(ctx, `SELECT schema_name FROM {M}ducklake_schema WHERE end_snapshot IS NULL ORDER BY schema_name`); err != nil {
+		return c, err
+	}
+	for _, values := range rows {
+		var r row
+		r.take(values)
+		c.schemas = append(c.schemas, r.text())
+		if r.err != nil {
+			return c, r.err
 		}
 	}
 	s.mu.Lock()
@@ -126,7 +138,7 @@ func (s *Store) lakeTables(ctx context.Context, tx metadata.Tx, rev catalog.Revi
 		s.tables = c
 	}
 	s.mu.Unlock()
-	return c.tables, c.plain, nil
+	return c, nil
 }
 
 // Table is a lake table in the catalog's words.
@@ -138,13 +150,14 @@ func Table(t metadata.TableInfo) catalog.Table {
 	return out
 }
 
-func viewRows(ctx context.Context, tx metadata.Tx) ([]catalog.Row, error) {
+// viewRows reads one view's row, or with an empty uuid all of them.
+func viewRows(ctx context.Context, tx metadata.Tx, uuid string) ([]catalog.Row, error) {
 	rows, err := tx.Query(ctx, `SELECT uuid, kind, owner, definition, hash, schema_name, view_name, created_at, revision
-		FROM {M}vega_views ORDER BY uuid`)
+		FROM {M}vega_views WHERE uuid = $1 OR $1 = '' ORDER BY uuid`, uuid)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := viewSources(ctx, tx)
+	sources, err := viewSources(ctx, tx, uuid)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +176,9 @@ func viewRows(ctx context.Context, tx metadata.Tx) ([]catalog.Row, error) {
 	return out, nil
 }
 
-func viewSources(ctx context.Context, tx metadata.Tx) (map[string][]catalog.Source, error) {
+func viewSources(ctx context.Context, tx metadata.Tx, uuid string) (map[string][]catalog.Source, error) {
 	rows, err := tx.Query(ctx, `SELECT view_uuid, source_uuid, schema_name, table_name, columns_used
-		FROM {M}vega_view_sources ORDER BY view_uuid, position`)
+		FROM {M}vega_view_sources WHERE view_uuid = $1 OR $1 = '' ORDER BY view_uuid, position`, uuid)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +247,7 @@ func (s *Store) InsertRow(ctx context.Context, tx metadata.Tx, r catalog.Row) er
 	if err := insertSources(ctx, tx, r); err != nil {
 		return err
 	}
-	return s.touch(ctx, tx)
+	return s.Touch(ctx, tx)
 }
 
 func insertSources(ctx context.Context, tx metadata.Tx, r catalog.Row) error {
@@ -275,7 +288,7 @@ func (s *Store) UpdateRow(ctx context.Context, tx metadata.Tx, r catalog.Row) (b
 	if err := insertSources(ctx, tx, r); err != nil {
 		return false, err
 	}
-	return true, s.touch(ctx, tx)
+	return true, s.Touch(ctx, tx)
 }
 
 // Replace puts a row with another uuid into the place of old.
@@ -322,5 +335,14 @@ func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string)
 			}
 		}
 	}
-	return s.touch(ctx, tx)
+	return s.Touch(ctx, tx)
+}
+
+// RowByUUID reads one view's row in a transaction.
+func (s *Store) RowByUUID(ctx context.Context, tx metadata.Tx, uuid string) (catalog.Row, bool, error) {
+	rows, err := viewRows(ctx, tx, uuid)
+	if err != nil || len(rows) == 0 {
+		return catalog.Row{}, false, err
+	}
+	return rows[0], true, nil
 }

@@ -80,7 +80,8 @@ func (s *Sink) redefine(ctx context.Context, tx metadata.Tx, uuid string, next *
 		return fault.ViewNotFound.Newf("the view was dropped")
 	}
 	if next == nil {
-		return nil
+		// The content may be older than the one before it.
+		return s.Store.Touch(ctx, tx)
 	}
 	// Owner and options may have been altered since the job was submitted; what the query is comes from the job.
 	row.Sources = next.Sources
