@@ -1,0 +1,75 @@
+package ivm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/job"
+)
+
+func (e *Engine) drop(ctx context.Context, c Caller, s *ddl.DropView) error {
+	release, err := e.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	v, set, err := e.find(ctx, c, s.Name)
+	if err != nil {
+		if s.IfExists && errors.Is(err, fault.ViewNotFound.Sentinel()) {
+			return nil
+		}
+		return place(err, s.NameOffset)
+	}
+	return e.dropViews(ctx, c, set, v, s.Cascade)
+}
+
+func (e *Engine) dropViews(ctx context.Context, c Caller, set *catalog.Set, v *catalog.View, cascade bool) error {
+	all, err := set.CheckDrop(v, cascade)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if err := mayChange(c, d); err != nil {
+			return err
+		}
+	}
+	for _, d := range all {
+		if err := e.stopJobs(ctx, d.UUID); err != nil {
+			return err
+		}
+	}
+	if err := e.c.Tables.Drop(ctx, all); err != nil {
+		return err
+	}
+	for _, d := range all {
+		// What was submitted since the jobs were stopped would only fail.
+		if err := e.stopJobs(ctx, d.UUID); err != nil {
+			e.log.Warn("jobs of a dropped view", "view", d.Name().String(), "error", err)
+		}
+	}
+	e.log.Info("views dropped", "views", catalog.Names(all), "by", c.Principal)
+	e.scheduler.Kick()
+	return nil
+}
+
+// stopJobs cancels a view's jobs and waits until nothing of them runs.
+func (e *Engine) stopJobs(ctx context.Context, uuid string) error {
+	jobs, err := e.jobs.List(ctx, job.Query{Subject: uuid, Unfinished: true})
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if _, err := e.jobs.Cancel(ctx, j.ID); err != nil && !errors.Is(err, fault.JobNotCancellable.Sentinel()) {
+			return err
+		}
+	}
+	for _, j := range jobs {
+		if _, err := e.jobs.Done(ctx, j.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

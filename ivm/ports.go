@@ -1,0 +1,53 @@
+package ivm
+
+import (
+	"context"
+	"time"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/refresh"
+)
+
+// Binder is DuckDB as the front end of view definitions.
+type Binder interface {
+	// Place completes a name from the session's search path. A name outside the lake is fault.ViewNotFound.
+	Place(session any, n ddl.Name) (catalog.Name, error)
+	// Bind makes a query independent of the session.
+	Bind(ctx context.Context, session any, query string) (refresh.Bound, error)
+}
+
+// Tables makes and changes the lake's tables behind views. What takes several steps is finished or undone when it is interrupted.
+type Tables interface {
+	// Create makes the table, with its comment, and the rows of the view and of the job (nil: none) under its uuid. Until all is there, the
+	// name is free for readers and for other programs; when it is taken meanwhile, fault.ObjectExists.
+	Create(ctx context.Context, m refresh.Making) (catalog.Table, error)
+	// Replace puts a view without content, with another definition and perhaps other columns, into the place of old.
+	Replace(ctx context.Context, old *catalog.View, m refresh.Making) (catalog.Table, error)
+	// Drop drops the tables in this order, with the rows that belong to them.
+	Drop(ctx context.Context, views []*catalog.View) error
+	// Rename gives a view's table another name in its schema.
+	Rename(ctx context.Context, v *catalog.View, to string) error
+}
+
+// Upkeep keeps the tables behind views in order.
+type Upkeep interface {
+	// Prepare makes a table that exists already ready to be published into.
+	Prepare(ctx context.Context, v *catalog.View) error
+	// Comment writes the definition into the table's comment.
+	Comment(ctx context.Context, v *catalog.View) error
+	// Settle finishes or undoes what this server, or servers that are dead, left half done.
+	Settle(ctx context.Context) error
+}
+
+// Sources tells what became of views' sources.
+type Sources interface {
+	// Changed says for each view whether a source has changes that its content does not reflect; for a view without content, changes since it
+	// was made. What cannot be known is true.
+	Changed(ctx context.Context, views []*catalog.View) (map[string]bool, error)
+}
+
+// Clock is the catalog's clock, which all servers share.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
+}

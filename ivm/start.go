@@ -1,0 +1,83 @@
+package ivm
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// upkeepEvery is how often the engine looks for what was left half done, by itself or by servers that are dead.
+const upkeepEvery = 30 * time.Second
+
+// Start finishes what an earlier process left, adopts its jobs, and begins to run jobs and schedules until Close.
+func (e *Engine) Start(ctx context.Context) error {
+	if err := e.upkeep(ctx); err != nil {
+		return err
+	}
+	run, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	var commits <-chan int64
+	if e.c.Commits != nil {
+		commits = e.c.Commits(run)
+	}
+	if err := e.jobs.Start(ctx); err != nil {
+		stop()
+		return err
+	}
+	e.scheduler.Start(commits)
+	e.group.Add(1)
+	go e.keepUp(run)
+	return nil
+}
+
+// Close ends the schedules and the jobs' runs; jobs that are not finished are resumed by the next server. It returns when nothing runs,
+// or with an error when ctx ends first.
+func (e *Engine) Close(ctx context.Context) error {
+	e.scheduler.Close()
+	err := e.jobs.Close(ctx)
+	e.stop()
+	e.group.Wait()
+	return err
+}
+
+// keepUp repeats upkeep until ctx ends.
+func (e *Engine) keepUp(ctx context.Context) {
+	defer e.group.Done()
+	tick := time.NewTicker(upkeepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := e.upkeep(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("upkeep of the views", "error", err)
+		}
+	}
+}
+
+// upkeep finishes or undoes interrupted operations, restores lost comments, forgets rows whose table is gone, and brings the schedules up to
+// date with the options.
+func (e *Engine) upkeep(ctx context.Context) error {
+	release, err := e.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	errs := []error{e.c.Upkeep.Settle(ctx)}
+	set, err := e.views(ctx)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, v := range set.Repairs.Restore {
+		e.log.Info("restoring the comment of a view", "view", v.Name().String())
+		errs = append(errs, e.c.Upkeep.Comment(ctx, v))
+	}
+	if gone := set.Repairs.Forget; len(gone) > 0 {
+		e.log.Info("forgetting views whose tables are gone", "uuids", gone)
+		errs = append(errs, e.c.Views.Delete(ctx, gone...))
+	}
+	errs = append(errs, e.trySyncSchedules(ctx))
+	return errors.Join(errs...)
+}
