@@ -42,11 +42,17 @@ func (s *Session) ingestTemporary(ctx context.Context, spec IngestSpec, r array.
 	case found && spec.IfExists == FailIfExists:
 		return 0, fault.ObjectExists.Newf("the temporary table %s exists already", name)
 	}
-	var created *gate.Analysis
+	create := !found || spec.IfExists == ReplaceTable
+	if create {
+		if err := temporaryAllowed(tx, found); err != nil {
+			return 0, err
+		}
+	}
+	var arrived []gate.Column
 	run := func() (int64, error) {
 		return scanned(c.Conn, r, func() (int64, error) {
-			if !found || spec.IfExists == ReplaceTable {
-				if created, columns, err = s.createTemporary(ctx, c.Conn, name); err != nil {
+			if create {
+				if arrived, columns, err = createTemporary(ctx, c.Conn, name); err != nil {
 					return 0, err
 				}
 			}
@@ -66,31 +72,29 @@ func (s *Session) ingestTemporary(ctx context.Context, spec IngestSpec, r array.
 	if err != nil {
 		return 0, s.lake.check(err)
 	}
-	if created != nil {
-		return n, s.gate.Applied(ctx, created)
+	if create {
+		if tx != nil {
+			tx.made = append(tx.made, gate.ObjectRef{Type: gate.TableObject, TableRef: gate.TableRef{Catalog: "temp", Schema: "main", Name: spec.Table}})
+		}
+		// The gate's shadow of the session has to have the table too.
+		return n, s.gate.CreatedTemp(ctx, spec.Table, arrived)
 	}
 	return n, nil
 }
 
 // createTemporary makes an empty table with the columns of the rows that come in.
-func (s *Session) createTemporary(ctx context.Context, c *duck.Conn, name string) (*gate.Analysis, []column, error) {
-	arrived, err := scanColumns(ctx, c)
-	if err != nil {
+func createTemporary(ctx context.Context, c *duck.Conn, name string) (arrived []gate.Column, columns []column, err error) {
+	if arrived, err = scanColumns(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	columns := make([]column, len(arrived))
+	columns = make([]column, len(arrived))
 	defs := make([]string, len(arrived))
 	for i, a := range arrived {
 		columns[i] = column{name: a.Name, sqlType: a.Type}
 		defs[i] = metadata.QuoteIdent(a.Name) + " " + a.Type
 	}
-	// The gate's shadow of the session has to have the table too.
-	a, err := s.Analyze(ctx, `CREATE OR REPLACE TEMPORARY TABLE `+name+` (`+strings.Join(defs, `, `)+`)`)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, err = c.Exec(ctx, a.SQL)
-	return a, columns, err
+	_, err = c.Exec(ctx, `CREATE OR REPLACE TEMPORARY TABLE `+name+` (`+strings.Join(defs, `, `)+`)`)
+	return arrived, columns, err
 }
 
 // temporaryTransaction is a transaction that writes nothing of the lake, and so needs no commit lock.

@@ -3,10 +3,13 @@ package ducklake
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/gate"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -14,9 +17,10 @@ import (
 // session asked for one snapshot. It is changed by the holder of the session's turn, under the session's mu.
 type transaction struct {
 	id     string
-	begun  bool  // BEGIN has run on the session's own connection
-	wrote  bool  // rows of the lake
-	failed error // why nothing but a rollback is possible
+	begun  bool             // BEGIN has run on the session's own connection
+	wrote  bool             // rows of the lake
+	failed error            // why nothing but a rollback is possible
+	made   []gate.ObjectRef // temporary objects that a rollback takes away again
 }
 
 // Begin opens the session's transaction. It costs nothing in the lake before the first write.
@@ -73,7 +77,7 @@ func (s *Session) Commit(ctx context.Context, txID string) error {
 	}
 	s.forget()
 	if tx.failed != nil {
-		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.rollback(ctx, c))
+		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.rollback(ctx, c, tx))
 	}
 	if !tx.wrote {
 		_, err := c.Exec(context.WithoutCancel(ctx), `COMMIT`)
@@ -106,7 +110,7 @@ func (s *Session) Rollback(ctx context.Context, txID string) error {
 		return stopped(ctx, err)
 	}
 	s.forget()
-	return s.rollback(ctx, c)
+	return s.rollback(ctx, c, tx)
 }
 
 func (s *Session) ending(txID string) (*transaction, error) {
@@ -124,12 +128,34 @@ func (s *Session) forget() {
 	s.tx = nil
 }
 
-func (s *Session) rollback(ctx context.Context, c *connection) error {
-	if _, err := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`); err != nil {
+func (s *Session) rollback(ctx context.Context, c *connection, tx *transaction) error {
+	end := context.WithoutCancel(ctx)
+	if _, err := c.Exec(end, `ROLLBACK`); err != nil {
 		return s.lake.check(err)
 	}
 	// Settings made inside the transaction may have gone with it.
 	c.have = ConnSettings{}
+	// The gate's shadow of the session follows.
+	for i := len(tx.made) - 1; i >= 0; i-- {
+		o := tx.made[i]
+		a, err := s.Analyze(end, `DROP `+strings.ToUpper(string(o.Type))+` IF EXISTS temp.main.`+metadata.QuoteIdent(o.Name))
+		if err == nil {
+			err = s.gate.Applied(end, a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// temporaryAllowed refuses to take temporary objects away in a transaction that has begun: a rollback would bring them
+// back without the gate knowing.
+func temporaryAllowed(tx *transaction, drops bool) error {
+	if tx != nil && tx.begun && drops {
+		return fault.DDLInTransaction.Newf("a temporary object cannot be dropped or replaced in a transaction that has begun").
+			WithHint("commit or roll back first")
+	}
 	return nil
 }
 

@@ -94,7 +94,17 @@ func (s *Session) execOwn(ctx context.Context, a *gate.Analysis, args []any) (in
 	if err != nil {
 		return 0, err
 	}
-	// Temporary objects follow a transaction of the lake that has begun; rows of them begin one.
+	temporary := a.Effect != nil && a.Effect.Kind == gate.TempDDL
+	if temporary {
+		drops := len(a.Drops)+len(a.Alters) > 0
+		for _, o := range a.Creates {
+			drops = drops || o.Exists && o.Replace
+		}
+		if err := temporaryAllowed(tx, drops); err != nil {
+			return 0, err
+		}
+	}
+	// Temporary objects follow a transaction that has begun; rows of them begin one.
 	if tx != nil && a.Effect == nil {
 		if err := s.begin(ctx, tx, c); err != nil {
 			return 0, err
@@ -105,7 +115,10 @@ func (s *Session) execOwn(ctx context.Context, a *gate.Analysis, args []any) (in
 		s.broke(ctx, tx, c, err)
 		return 0, s.lake.check(err)
 	}
-	if a.Effect != nil && a.Effect.Kind == gate.TempDDL {
+	if temporary {
+		if tx != nil && tx.begun {
+			tx.made = append(tx.made, a.Creates...)
+		}
 		return n, s.gate.Applied(ctx, a)
 	}
 	return n, nil
