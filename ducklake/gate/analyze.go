@@ -48,7 +48,7 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	}
 	x.a = &Analysis{SQL: x.text, Kind: x.st.kind, Inner: x.st.inner, SchemaVersion: s.gate.mirror.version}
 	x.a.Execute = x.a.Kind != Explain || x.st.analyze
-	if x.a.Functions, err = checkFunctions(toks, sessionWords{s.gate.mirror, s.temp}, env.Admin); err != nil {
+	if x.a.Functions, err = checkFunctions(toks, sessionWords{s.gate.mirror, s.temp}, env.Admin, x.st.made); err != nil {
 		return nil, err
 	}
 	if x.a.Kind.Transaction() {
@@ -69,6 +69,9 @@ func (x *analyzer) run() error {
 	if st.effect != nil {
 		return x.settings()
 	}
+	if err := x.stored(); err != nil {
+		return err
+	}
 	if err := x.prepare(); err != nil {
 		return err
 	}
@@ -78,6 +81,9 @@ func (x *analyzer) run() error {
 	switch {
 	case a.Kind == Select || a.Kind == Describe || a.Kind == Explain || a.Kind.DML():
 		if err := x.reads(x.planText()); err != nil {
+			return err
+		}
+		if err := x.described(); err != nil {
 			return err
 		}
 	case a.Kind == CreateTableAs, a.Kind == CreateView:
@@ -97,6 +103,45 @@ func (x *analyzer) run() error {
 	}
 	a.ReadOnly, a.returns = true, true
 	return nil
+}
+
+// stored refuses what a text that is kept cannot have.
+func (x *analyzer) stored() error {
+	if !x.a.Kind.DDL() || x.a.Kind == CreateTableAs {
+		return nil
+	}
+	for _, t := range x.toks {
+		switch {
+		case t.kind == param:
+			return fault.InvalidParameter.Newf("a stored text cannot have parameters").At(t.start)
+		case (x.a.Kind == CreateTable || x.a.Kind == Alter) && (t.is("select") || t.is("from")):
+			return fault.StatementForbidden.Newf("a table's definition cannot have queries").At(t.start)
+		}
+	}
+	return nil
+}
+
+// described plans what a DESCRIBE describes: its own plan has no scan.
+func (x *analyzer) described() error {
+	if x.a.Inner != Describe {
+		return nil
+	}
+	c := &cursor{toks: x.toks, i: x.st.body + 1, end: len(x.text)}
+	show := x.toks[x.st.body].is("show")
+	t := c.peek(0)
+	text := ""
+	switch {
+	case !c.more(), show && (t.is("tables") || t.is("all") || t.is("databases") || t.is("schemas")):
+		return nil
+	case t.op('('), t.is("with"), t.kind == word && selectHeads[t.lower]:
+		text = x.shadow[t.start:]
+	default:
+		text = "FROM " + x.shadow[t.start:]
+	}
+	reads := x.a.Reads
+	err := x.reads(text)
+	x.a.Reads = reads
+	return err
 }
 
 // planText is what is planned: the explained statement of an EXPLAIN.
@@ -148,7 +193,11 @@ func (x *analyzer) refused(err error) error {
 	if why, name := x.brokenName(); why != "" {
 		return fault.StatementForbidden.Newf("%s cannot be used: %s", name, why)
 	}
-	return refused(err, 0)
+	err = refused(err, 0)
+	if f := new(fault.Error); errors.As(err, &f) && f.Code == fault.ObjectNotFound && f.Position == fault.NoPosition && len(x.st.target) > 0 {
+		f.Position = x.st.target[0].start
+	}
+	return err
 }
 
 // rowids is the shadow text with the lake's snapshot_id column replaced by rowid, which the shadow's tables have.

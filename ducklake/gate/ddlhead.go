@@ -44,7 +44,7 @@ func (st *statement) create(c *cursor) (err error) {
 		}
 		st.queryFrom, st.queryTo = c.i, len(c.toks)
 	case CreateMacro:
-		st.macro = st.target
+		st.made = c.i - 1
 		if !c.peek(0).op('(') {
 			return fault.SyntaxError.Newf("the macro's parameters were expected").At(c.peek(0).start)
 		}
@@ -160,7 +160,7 @@ func (st *statement) alter(c *cursor) (err error) {
 		return fault.StatementForbidden.Newf("SET SCHEMA is not supported by the lake").At(at.start)
 	case c.peek(0).is("alter"):
 		for _, t := range c.toks[c.i:] {
-			st.retypes = st.retypes || t.is("type")
+			st.retypes = st.retypes || t.is("type") || t.is("default")
 		}
 	}
 	return nil

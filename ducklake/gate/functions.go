@@ -131,9 +131,11 @@ duckdb_profiling_settings duckdb_approx_database_count`},
 		`duckdb_logs duckdb_logs_parsed duckdb_log_contexts duckdb_connection_count parse_duckdb_log_message`},
 	{"it changes the server's logs or profiles",
 		`enable_logging disable_logging truncate_duckdb_logs write_log enable_profiling disable_profiling`},
+	{"it changes the server's parser", `enable_peg_parser disable_peg_parser check_peg_parser`},
+	{"it lists the names of the host's files", `sql_auto_complete`},
 	{"connections are pooled, so what it shows is not the session's",
 		`duckdb_prepared_statements duckdb_variables`},
-	{"it takes raw memory", `arrow_scan arrow_scan_dumb pandas_scan python_map_function finalize combine
+	{"it takes raw memory", `duck_arrow_stream arrow_scan arrow_scan_dumb pandas_scan python_map_function finalize combine
 variant_bytes_to_variant variant_to_parquet_variant test_vector_types`},
 	{"the lake has no sequences", `nextval currval`},
 	{"it holds a worker without working", `sleep_ms pg_sleep`},
@@ -202,8 +204,9 @@ func refuseFunction(name, why string, at int) error {
 }
 
 // checkFunctions refuses the tokens when a function that is named anywhere in them is not allowed, and returns the
-// names of those that are functions. A name followed by an opening parenthesis counts, however it is spelled.
-func checkFunctions(toks []token, v vocabulary, admin bool) ([]string, error) {
+// names of those that are functions. A name followed by an opening parenthesis counts, however it is spelled. made is
+// the token that names a macro to be made, or -1.
+func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string, error) {
 	var used []string
 	seen := map[string]bool{}
 	for i, t := range toks {
@@ -213,11 +216,11 @@ func checkFunctions(toks []token, v vocabulary, admin bool) ([]string, error) {
 		if strings.Contains(t.lower, metadataPrefix) {
 			return nil, fault.StatementForbidden.Newf("the lake's metadata catalog is not for users").At(t.start)
 		}
-		if why, bad := v.poisoned(t.lower); bad {
-			return nil, fault.StatementForbidden.Newf("%s cannot be used: %s", t.text, why).At(t.start)
-		}
 		if i+1 >= len(toks) || !toks[i+1].op('(') {
 			continue
+		}
+		if why, bad := v.poisoned(t.lower); bad && i != made {
+			return nil, fault.StatementForbidden.Newf("%s cannot be used: %s", t.text, why).At(t.start)
 		}
 		if t.lower == "current_setting" {
 			if i+3 < len(toks) && toks[i+2].kind == str && askable[lower(toks[i+2].text)] && toks[i+3].op(')') {
@@ -248,5 +251,5 @@ type vocabulary interface {
 	lake() string                        // the lake's catalog name in lower case
 	exists(function string) bool         // the build has a function of that name
 	macro(name string) bool              // the lake has a macro of that name
-	poisoned(name string) (string, bool) // the lake has an object of that name that must not be used, and why
+	poisoned(name string) (string, bool) // the lake has a macro of that name that must not be called, and why
 }

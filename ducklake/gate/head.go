@@ -15,14 +15,14 @@ type statement struct {
 
 	target    []token // the name that is written, made, dropped or altered
 	object    ObjectType
-	macro     []token // the name of a macro, which may be qualified
+	made      int // the token that names a macro to be made, or -1
 	temp      bool
 	replace   bool
 	ifExists  bool
 	cascade   bool
 	column    string
 	renamed   string // ALTER … RENAME TO
-	retypes   bool   // ALTER TABLE … ADD COLUMN or SET TYPE
+	retypes   bool   // ALTER TABLE … ADD COLUMN, SET TYPE or SET DEFAULT
 	queryFrom int    // CREATE TABLE AS, CREATE VIEW: the first token of the query
 	queryTo   int    // and the first token behind it
 	noData    bool
@@ -130,7 +130,7 @@ func read(toks []token, end int) (*statement, error) {
 		}
 	}
 	c := &cursor{toks: toks, end: end}
-	st := &statement{queryFrom: -1, expr: -1}
+	st := &statement{queryFrom: -1, expr: -1, made: -1}
 	err := st.head(c)
 	if st.kind != Explain {
 		st.inner = st.kind
@@ -310,7 +310,7 @@ func (st *statement) explain(c *cursor) error {
 		}
 	}
 	st.body = c.i
-	inner := &statement{queryFrom: -1, expr: -1}
+	inner := &statement{queryFrom: -1, expr: -1, made: -1}
 	if err := inner.head(c); err != nil {
 		return err
 	}

@@ -200,7 +200,7 @@ func (b *builder) check(sql string) error {
 			return fault.SyntaxError.Newf("several statements")
 		}
 	}
-	_, err = checkFunctions(toks, b.next, false)
+	_, err = checkFunctions(toks, b.next, false, -1)
 	return err
 }
 
@@ -320,7 +320,15 @@ func (b *builder) make(s *storedText) error {
 func (b *builder) condemn(s *storedText) error {
 	if s.macro != nil {
 		b.next.badMacro[lower(s.macro.Name)] = s.err.Error()
-		return nil
+		if reservedName[lower(s.macro.Name)] {
+			return nil
+		}
+		// It cannot be called, but it can be dropped.
+		body := "() AS NULL"
+		if len(s.macro.Overloads) > 0 && s.macro.Overloads[0].Table {
+			body = "() AS TABLE SELECT NULL"
+		}
+		return b.exec("CREATE MACRO " + ident(b.gate.config.Lake) + "." + ident(s.macro.Schema) + "." + ident(s.macro.Name) + body)
 	}
 	b.next.broken[keyOf(s.view.Schema, s.view.Name)] = s.err.Error()
 	return b.placeholder(s.view.Schema, s.view.Name)
