@@ -77,7 +77,7 @@ func (s *Session) Commit(ctx context.Context, txID string) error {
 	}
 	s.forget()
 	if tx.failed != nil {
-		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.rollback(ctx, c, tx))
+		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.undo(ctx, c, tx))
 	}
 	if !tx.wrote {
 		_, err := c.Exec(context.WithoutCancel(ctx), `COMMIT`)
@@ -110,7 +110,7 @@ func (s *Session) Rollback(ctx context.Context, txID string) error {
 		return stopped(ctx, err)
 	}
 	s.forget()
-	return s.rollback(ctx, c, tx)
+	return s.undo(ctx, c, tx)
 }
 
 func (s *Session) ending(txID string) (*transaction, error) {
@@ -128,14 +128,21 @@ func (s *Session) forget() {
 	s.tx = nil
 }
 
-func (s *Session) rollback(ctx context.Context, c *connection, tx *transaction) error {
-	end := context.WithoutCancel(ctx)
-	if _, err := c.Exec(end, `ROLLBACK`); err != nil {
+func (s *Session) rollback(ctx context.Context, c *connection) error {
+	if _, err := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`); err != nil {
 		return s.lake.check(err)
 	}
 	// Settings made inside the transaction may have gone with it.
 	c.have = ConnSettings{}
-	// The gate's shadow of the session follows.
+	return nil
+}
+
+// undo rolls the session's transaction back, and the gate's shadow of the session follows.
+func (s *Session) undo(ctx context.Context, c *connection, tx *transaction) error {
+	if err := s.rollback(ctx, c); err != nil {
+		return err
+	}
+	end := context.WithoutCancel(ctx)
 	for i := len(tx.made) - 1; i >= 0; i-- {
 		o := tx.made[i]
 		a, err := s.Analyze(end, `DROP `+strings.ToUpper(string(o.Type))+` IF EXISTS temp.main.`+metadata.QuoteIdent(o.Name))
