@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -27,6 +26,7 @@ type Config struct {
 	DataPath       string `name:"data-path" usage:"folder of the lake's data files (default: beside the embedded catalog; required for a new PostgreSQL lake)"`
 	MetadataSchema string `name:"metadata-schema" usage:"PostgreSQL schema of the lake's catalog tables"`
 	ExtensionDir   string `name:"extension-dir" usage:"folder of DuckDB extensions, as 'vega-flight extensions install' fills it (default: the user's cache folder)"`
+	ServerID       string `name:"server-id" usage:"name of this server among those of one lake; the same name is the same server again (default: host and address)"`
 	TempDir        string `name:"temp-dir" usage:"folder for spooled results and DuckDB's spill (default: the system's)"`
 	MemoryLimit    string `name:"memory-limit" usage:"DuckDB's memory limit, such as '8GB' (default: DuckDB's, 80 % of the machine)"`
 	Threads        int    `name:"threads" usage:"DuckDB's worker threads (default: one a core)"`
@@ -257,16 +257,4 @@ func parseBytes(s string) (int64, error) {
 		return 0, fmt.Errorf("unknown unit %q: use B, KB, MB, GB, KiB, MiB or GiB", unit)
 	}
 	return int64(n * factor), nil
-}
-
-// defaultExtensionDir is where `extensions install` puts extensions when nothing else is said.
-func defaultExtensionDir() string {
-	if dir, ok := os.LookupEnv("VEGA_EXTENSION_DIR"); ok {
-		return dir
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = "."
-	}
-	return filepath.Join(cache, "vega-flight", "extensions")
 }

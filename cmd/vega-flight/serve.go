@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/flightsql"
+	"github.com/vegadb/vega-flight/flightsql/auth"
+)
+
+// serveCommand runs the server; release gives signals back to the process's own handling.
+func serveCommand(release func()) *cobra.Command {
+	var file string
+	var printConfig bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a lake over Arrow Flight SQL",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig(cmd.Flags(), file, os.LookupEnv)
+			if err != nil {
+				return err
+			}
+			if printConfig {
+				c.print(cmd.OutOrStdout())
+				return nil
+			}
+			return serve(cmd.Context(), c, release)
+		},
+	}
+	addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&file, "config", os.Getenv(envPrefix+"CONFIG"), "YAML file with these options")
+	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that results, and end")
+	return cmd
+}
+
+// serve runs until ctx ends and the work at hand is drained.
+func serve(ctx context.Context, c *Config, release func()) (err error) {
+	log := newLog(c)
+	slog.SetDefault(log)
+	defer func() {
+		if err != nil {
+			log.Error("the server ends", "error", err)
+		}
+	}()
+	door, err := openDoor(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	figures := newMetrics()
+	h, err := openHouse(ctx, c, door.address(), figures, log)
+	if err != nil {
+		return errors.Join(err, door.close())
+	}
+	closing := context.WithoutCancel(ctx)
+	defer func() { err = errors.Join(err, h.close(closing)) }()
+	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
+	svc, err := flightsql.New(ctx, flightsql.Config{
+		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: h.lake.TempDir(),
+		Limits: flightsql.Limits{
+			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
+			TransactionIdle: c.TransactionIdle, Statement: c.StatementTimeout,
+		},
+		Handles: flightsql.HandleLimits{PerUser: c.MaxUserHandles, InAll: c.MaxHandles, Keep: c.HandleExpiry, SpoolBytes: c.spoolBytes()},
+	})
+	if err != nil {
+		return errors.Join(err, door.close())
+	}
+	defer func() { err = errors.Join(err, svc.Close(closing)) }()
+	server := flightsql.NewServer(svc, flightsql.ServerConfig{
+		Auth: door.auth, TLS: door.tls, Insecure: c.Insecure, Reflection: true, Grace: c.ShutdownGrace,
+		HiddenPaths: []string{h.lake.DataPath(), h.lake.TempDir()}, Log: log,
+	})
+	return runAll(ctx, c, h, server, door, release, log)
+}
+
+// runAll runs the server and what goes on beside it, and returns when all of it has ended.
+func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, door *door, release func(), log *slog.Logger) error {
+	serving, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	beside, stopBeside := context.WithCancel(context.WithoutCancel(ctx)) // lease, maintenance and figures outlive the drain
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stopBeside()
+
+	group.Go(func() {
+		if err := h.servers.Keep(beside, h.fence(), h.pins); err != nil {
+			stop(err) // fenced: another server owns our work
+		}
+	})
+	if c.MaintenanceInterval > 0 {
+		group.Go(func() { h.maintainer.Run(beside) })
+	}
+	var op *operator
+	if c.HTTP != "" {
+		var err error
+		if op, err = newOperator(c.HTTP, h.figures.registry, h.healthy); err != nil {
+			return errors.Join(err, door.close())
+		}
+		group.Go(func() {
+			if err := op.Serve(beside); err != nil {
+				stop(err)
+			}
+		})
+	}
+	group.Go(func() { watchFatal(beside, h.lake, stop) })
+	if err := h.engine.Start(ctx); err != nil {
+		return errors.Join(err, door.close())
+	}
+	group.Go(func() { forceOnSignal(beside, serving, server, release) })
+	if err := announce(c, door, op, log); err != nil {
+		return errors.Join(err, door.close())
+	}
+	if op != nil {
+		op.ready.Store(true)
+		context.AfterFunc(serving, func() { op.ready.Store(false) })
+	}
+	err := server.Serve(serving, door.listener)
+	if cause := context.Cause(serving); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// watchFatal ends serving when DuckDB can do no more: a supervisor starts a new process.
+func watchFatal(ctx context.Context, l *ducklake.Lake, stop context.CancelCauseFunc) {
+	select {
+	case <-ctx.Done():
+	case <-l.Fatal():
+		stop(fault.InternalError.Newf("the DuckDB instance has failed and the process ends; everything durable is in the catalog"))
+	}
+}
+
+// forceOnSignal cuts running work off when a second signal comes while the server drains.
+func forceOnSignal(ctx, serving context.Context, server *flightsql.Server, release func()) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-serving.Done():
+	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	release()
+	select {
+	case <-ctx.Done():
+	case <-again:
+		server.Stop()
+	}
+}
+
+// announce says that the server is ready: in the log, and in the ready file, which appears whole.
+func announce(c *Config, door *door, op *operator, log *slog.Logger) error {
+	ready := struct {
+		Flight string `json:"flight"`
+		HTTP   string `json:"http,omitempty"`
+		PID    int    `json:"pid"`
+	}{door.address(), "", os.Getpid()}
+	if op != nil {
+		ready.HTTP = op.url()
+	}
+	log.Info("ready", "flight", ready.Flight, "http", ready.HTTP, "lake", hidePassword(c.Lake), "version", version)
+	if c.ReadyFile == "" {
+		return nil
+	}
+	text, err := json.Marshal(ready)
+	if err != nil {
+		return err
+	}
+	tmp := c.ReadyFile + ".tmp"
+	if err := os.WriteFile(tmp, append(text, '\n'), 0o644); err != nil {
+		return fault.ConfigInvalid.Wrap(err, "the ready file cannot be written")
+	}
+	return os.Rename(tmp, c.ReadyFile)
+}
+
+func newLog(c *Config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo // check() has refused anything else
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, opts))
+}
+
+// door is where clients come in: the listener, who they are, and TLS.
+type door struct {
+	listener net.Listener
+	auth     auth.Authenticator
+	tls      *auth.Certificate
+}
+
+func openDoor(ctx context.Context, c *Config, log *slog.Logger) (*door, error) {
+	d := &door{auth: auth.NoAuth{}}
+	var err error
+	if c.UsersFile != "" {
+		if d.auth, err = auth.OpenUsers(auth.UsersConfig{Path: c.UsersFile, TokenTTL: c.TokenTTL, Log: log}); err != nil {
+			return nil, err
+		}
+	}
+	if d.listener, err = flightsql.Listen(ctx, c.Listen); err != nil {
+		return nil, err
+	}
+	if err := auth.CheckListener(d.auth, d.listener.Addr(), c.Insecure); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	switch {
+	case c.TLSCert != "":
+		d.tls, err = auth.LoadCertificate(c.TLSCert, c.TLSKey, log)
+	case c.TLSGenerate != "":
+		host, _, _ := net.SplitHostPort(c.Listen) // a socket path has no host to certify
+		d.tls, err = auth.SelfSigned(c.TLSGenerate, []string{host}, log)
+		if err == nil {
+			log.Info("self-signed certificate", "file", d.tls.Path(), "sha256", d.tls.Fingerprint())
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// address is what clients connect to.
+func (d *door) address() string {
+	a := d.listener.Addr()
+	switch {
+	case a.Network() == "unix":
+		return "grpc+unix://" + a.String()
+	case d.tls != nil:
+		return "grpc+tls://" + a.String()
+	}
+	return "grpc://" + a.String()
+}
+
+func (d *door) close() error { return d.listener.Close() }
+
+// spoolBytes is the checked SpoolQuota.
+func (c *Config) spoolBytes() int64 {
+	n, _ := parseBytes(c.SpoolQuota) // check() has parsed it
+	return n
+}
