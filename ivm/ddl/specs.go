@@ -92,8 +92,10 @@ var SubscribeOptions = []OptionSpec{
 var Settings = []OptionSpec{
 	{Name: "accept_stale", Kind: Bool, Default: "false",
 		Doc: "Read views beyond their max_staleness; only users with the property may_accept_stale may set it."},
-	{Name: "isolation", Kind: Text, OneOf: []string{"latest", "snapshot"}, Default: "'latest'",
-		Doc: "Whether reads of a transaction that has not written see the newest commit, or all the snapshot of its first read."},
+	{Name: "isolation", Kind: Text, OneOf: []string{"newest", "snapshot"}, Default: "'newest'",
+		Doc: "Whether each read of a transaction that has not written sees the newest commit, or all see what the first one saw."},
+	{Name: "statement_timeout", Kind: Duration, Max: 365 * day, Default: "INTERVAL '0 seconds'",
+		Doc: "How long a statement may run; 0 is as long as the server allows."},
 }
 
 func nonEmpty(text string) string {
