@@ -106,6 +106,11 @@ func (s SnapshotChanges) Class(tableID int64) Class {
 			inlined = true
 		}
 	}
+	// A flush of inlined deletes alone is recorded as deleted_from_table; ours say what they are.
+	if info, ours := s.Commit(); ours && info.Kind == CommitMaintain && (deleted || inserted) {
+		raise(Relocated)
+		deleted, inserted = false, false
+	}
 	if inserted || inlined || deleted && !flush {
 		raise(Written)
 	}

@@ -159,7 +159,7 @@ func (p *Publisher) ready(ctx context.Context, w *work) error {
 		return nil
 	}
 	w.locations = w.pub.Delta.Delete
-	if len(w.pub.Delta.Insert) > 0 {
+	if len(w.pub.Delta.Insert) > 0 && inlinable(w.pub.Table) {
 		err := p.Store.View(ctx, func(tx metadata.Tx) error {
 			tables, err := inlinedTables(ctx, tx, w.pub.Table.ID)
 			w.inlinable = len(tables) > 0 && tables[len(tables)-1].current

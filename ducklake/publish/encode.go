@@ -193,8 +193,6 @@ func wireType(typ string) (array, cast string) {
 		return "text[]", "time"
 	case "timetz":
 		return "text[]", "time with time zone"
-	case "interval":
-		return "text[]", "interval"
 	case "uuid":
 		return "text[]", "uuid"
 	}
@@ -215,9 +213,6 @@ func wireColumns(ctx context.Context, c *duck.Conn, table metadata.TableInfo) ([
 			exprs[i] = fmt.Sprintf("c%d", i)
 		case out[i].array == "bytea[]":
 			exprs[i] = fmt.Sprintf("encode(CAST(c%d AS VARCHAR))", i)
-		case col.Type == "interval":
-			// PostgreSQL's and DuckDB's texts differ in signs.
-			exprs[i] = fmt.Sprintf("format('{} months {} days {} microseconds', datepart('year', c%[1]d) * 12 + datepart('month', c%[1]d), datepart('day', c%[1]d), epoch_us(c%[1]d - to_months(CAST(datepart('year', c%[1]d) * 12 + datepart('month', c%[1]d) AS INTEGER)) - to_days(CAST(datepart('day', c%[1]d) AS INTEGER))))", i)
 		default:
 			exprs[i] = fmt.Sprintf("CAST(c%d AS VARCHAR)", i)
 		}

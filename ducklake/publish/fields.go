@@ -105,6 +105,12 @@ func checkTypes(t metadata.TableInfo) error {
 	return nil
 }
 
+// inlinable reports whether a table's rows may be inlined. Intervals may not: Parquet takes no negative ones, and what
+// cannot be flushed would stay in the catalog for ever; as files they are refused at once.
+func inlinable(t metadata.TableInfo) bool {
+	return !slices.ContainsFunc(leavesOf(t.Columns), func(l leaf) bool { return l.typ == "interval" })
+}
+
 // sameColumns reports whether files and rows made for the columns a are right for the columns b: equal ids and types.
 // Names may differ, since files are read by id and rows are inserted by position.
 func sameColumns(a, b []metadata.ColumnInfo) bool {
