@@ -1,0 +1,105 @@
+package flightsql
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/flightsql/auth"
+	"github.com/vegadb/vega-flight/ivm/job"
+)
+
+// cancelWait is how long a cancellation waits for the work to stop before it
+// answers that it is under way.
+const cancelWait = 2 * time.Second
+
+// CancelFlightInfo stops the statement that a FlightInfo belongs to, which is
+// found by the info's descriptor or by a ticket. CancelQuery comes here too.
+func (s *Service) CancelFlightInfo(ctx context.Context, req *flight.CancelFlightInfoRequest) (flight.CancelFlightInfoResult, error) {
+	status, err := s.cancelInfo(ctx, req.GetInfo())
+	return flight.CancelFlightInfoResult{Status: status}, err
+}
+
+func (s *Service) cancelInfo(ctx context.Context, info *flight.FlightInfo) (flight.CancelStatus, error) {
+	if info == nil {
+		return flight.CancelStatusUnspecified, fault.InvalidParameter.Newf("the request has no FlightInfo")
+	}
+	if isHandleDescriptor(info.GetFlightDescriptor()) {
+		id, _, err := parseDescriptor(info.GetFlightDescriptor())
+		if err != nil {
+			return flight.CancelStatusUnspecified, err
+		}
+		return s.handles.cancelByID(ctx, id)
+	}
+	for _, endpoint := range info.GetEndpoint() {
+		ticket := endpoint.GetTicket().GetTicket()
+		if id, ok := parseTicket(ticket); ok {
+			return s.handles.cancelByID(ctx, id)
+		}
+		cmd, err := flightsql.GetStatementQueryTicket(endpoint.GetTicket())
+		if err != nil {
+			continue
+		}
+		waiting, stop := context.WithTimeout(ctx, cancelWait)
+		found, stopped := s.cancelResult(waiting, string(cmd.GetStatementHandle()))
+		stop()
+		switch {
+		case found && stopped:
+			return flight.CancelStatusCancelled, nil
+		case found:
+			return flight.CancelStatusCancelling, nil
+		}
+	}
+	return flight.CancelStatusUnspecified, fault.HandleNotFound.Newf("the FlightInfo belongs to no statement of the caller that runs or waits")
+}
+
+func (hs *handles) cancelByID(ctx context.Context, id string) (flight.CancelStatus, error) {
+	h, err := hs.get(ctx, id)
+	if err != nil {
+		return flight.CancelStatusUnspecified, err
+	}
+	return hs.cancelHandle(ctx, h)
+}
+
+// cancelHandle is the one way in which a polled statement is cancelled. It says
+// CANCELLED only when nothing of the statement runs any more.
+func (hs *handles) cancelHandle(ctx context.Context, h *handle) (flight.CancelStatus, error) {
+	if h.job != "" {
+		p, _ := auth.FromContext(ctx)
+		return hs.cancelJob(ctx, p, h.job)
+	}
+	if now, _ := h.state(); !now.State.Ended() {
+		h.update(func(p *progress) { p.State, p.Phase = job.Cancelling, "cancelling" })
+		h.cancel()
+		patience := time.NewTimer(cancelWait)
+		defer patience.Stop()
+		select {
+		case <-h.stopped:
+		case <-patience.C:
+			return flight.CancelStatusCancelling, nil
+		case <-ctx.Done():
+			return flight.CancelStatusCancelling, nil
+		}
+	}
+	if now, _ := h.state(); now.State != job.Cancelled {
+		return flight.CancelStatusNotCancellable, nil
+	}
+	return flight.CancelStatusCancelled, nil
+}
+
+// cancelJob cancels a durable job of the caller.
+func (hs *handles) cancelJob(ctx context.Context, p auth.Principal, id string) (flight.CancelStatus, error) {
+	state, err := hs.svc.engine.Cancel(ctx, callerOf(p), id)
+	switch {
+	case fault.CodeOf(err) == fault.JobNotCancellable:
+		return flight.CancelStatusNotCancellable, nil
+	case err != nil:
+		return flight.CancelStatusUnspecified, err
+	case state == job.Cancelled:
+		return flight.CancelStatusCancelled, nil
+	}
+	return flight.CancelStatusCancelling, nil
+}

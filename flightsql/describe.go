@@ -1,0 +1,42 @@
+package flightsql
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/vegadb/vega-flight/ivm/ddl"
+)
+
+// describe finds the schema of the last statement's result without running it.
+func (x *execution) describe(ctx context.Context) error {
+	last := x.last()
+	if last.Stmt != nil {
+		x.schema = x.viewSchema(last.Stmt)
+		return nil
+	}
+	a := last.analysis
+	switch {
+	case a.Returns():
+		d, err := x.sess.lake.Describe(ctx, a)
+		if err != nil {
+			return shifted(err, last.Offset)
+		}
+		x.schema = d.Schema
+	case counts(a):
+		x.schema = countSchema
+	default:
+		x.schema = statusSchema
+	}
+	return nil
+}
+
+func (x *execution) viewSchema(stmt ddl.Statement) *arrow.Schema {
+	switch stmt.(type) {
+	case *ddl.SetVega, *ddl.ResetVega:
+		return statusSchema
+	case *ddl.ShowSettings:
+		return settingsSchema
+	}
+	return x.svc.engine.ResultSchema(stmt)
+}

@@ -1,0 +1,92 @@
+package flightsql
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// drain ends the server in order: it says so (health, new work refused), lets
+// pollers go, waits for running work as long as the grace or until Stop, and
+// closes. Durable jobs are their engine's to put down.
+func (s *Server) drain() {
+	s.log.Info("draining", "grace", s.cfg.Grace)
+	s.health.Shutdown()
+	idle := s.gate.drain()
+	s.svc.handles.letGo()
+	grace := time.NewTimer(s.cfg.Grace)
+	defer grace.Stop()
+	if s.awaitIdle(idle, grace.C) {
+		// Nothing is at work; what is left are answers on their way out, and
+		// watchers of health and reflection, who never leave by themselves.
+		last := time.NewTimer(lastAnswers)
+		defer last.Stop()
+		stopped := make(chan struct{})
+		go s.stopGracefully(stopped)
+		select {
+		case <-stopped:
+			s.log.Info("drained")
+			return
+		case <-last.C:
+			s.log.Info("drained; idle calls are cut off")
+		case <-s.force:
+		}
+	} else {
+		s.log.Warn("running work is cut off")
+	}
+	s.grpc.Stop()
+}
+
+// lastAnswers is how long answers may be on their way after all work has ended.
+const lastAnswers = 3 * time.Second
+
+// awaitIdle waits for running calls and polled statements, false when there is no more time.
+func (s *Server) awaitIdle(idle <-chan struct{}, grace <-chan time.Time) bool {
+	for _, quiet := range []<-chan struct{}{idle, s.svc.handles.quiet()} {
+		select {
+		case <-quiet:
+		case <-grace:
+			return false
+		case <-s.force:
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) stopGracefully(stopped chan<- struct{}) {
+	s.grpc.GracefulStop()
+	close(stopped)
+}
+
+// Stop ends the server at once, also while it drains.
+func (s *Server) Stop() { s.once.Do(func() { close(s.force) }) }
+
+// cutUnix takes the path out of unix:///path or unix:path.
+func cutUnix(address string) (string, bool) {
+	rest, ok := strings.CutPrefix(address, "unix:")
+	return strings.TrimPrefix(rest, "//"), ok
+}
+
+// removeDeadSocket makes room for a socket whose process is gone; one that somebody answers stays.
+func removeDeadSocket(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return nil
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	c, err := dialer.DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = c.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fault.PortTaken.Newf("%s is in use by another process", path)
+	}
+	return os.Remove(path)
+}

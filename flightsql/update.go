@@ -1,0 +1,102 @@
+package flightsql
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// DoPutCommandStatementUpdate runs a text and gives the number of rows that its last statement changed.
+func (s *Service) DoPutCommandStatementUpdate(ctx context.Context, cmd flightsql.StatementUpdate) (int64, error) {
+	sess, err := s.session(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer sess.done()
+	return s.runUpdate(ctx, sess, cmd.GetQuery(), cmd.GetTransactionId(), nil)
+}
+
+func (s *Service) runUpdate(ctx context.Context, sess *session, text string, tx []byte, params [][]any) (int64, error) {
+	ctx, stop := sess.within(ctx)
+	defer stop()
+	x, err := s.plan(ctx, sess, text, tx, params)
+	if err != nil {
+		return 0, err
+	}
+	defer x.Close()
+	st, err := x.Run(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := drain(st); err != nil {
+		return 0, err
+	}
+	return st.affected, nil
+}
+
+// DoPutPreparedStatementUpdate runs a prepared statement once for each row of
+// parameters that comes, all of them in one transaction. Without columns it
+// runs once, with what was bound before.
+func (s *Service) DoPutPreparedStatementUpdate(ctx context.Context, cmd flightsql.PreparedStatementUpdate, r flight.MessageReader) (int64, error) {
+	sess, err := s.session(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer sess.done()
+	text, tx, rows, err := s.preparedText(sess, cmd.GetPreparedStatementHandle())
+	if err != nil {
+		return 0, err
+	}
+	if r.Schema().NumFields() == 0 {
+		return s.runUpdate(ctx, sess, text, tx, rows)
+	}
+	ctx, stop := sess.within(ctx)
+	defer stop()
+	x, err := s.plan(ctx, sess, text, tx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer x.Close()
+	n, err := x.each(ctx, r)
+	x.rec.end(err, n)
+	return n, err
+}
+
+// each runs the text's one statement for every row of parameters as it arrives.
+func (x *execution) each(ctx context.Context, r flight.MessageReader) (int64, error) {
+	st := x.last()
+	if len(x.steps) > 1 || st.analysis == nil {
+		return 0, fault.InvalidParameter.Newf("the statement takes no parameters")
+	}
+	columns, err := columnsOf(r.Schema(), st.params())
+	if err != nil {
+		return 0, err
+	}
+	if err := x.inTransaction(); err != nil {
+		return 0, err
+	}
+	if err := x.admit(ctx, st.analysis); err != nil {
+		return 0, err
+	}
+	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
+		var total int64
+		for r.Next() {
+			batch := r.RecordBatch()
+			x.svc.observe.Received(batchSize(batch))
+			for row := range int(batch.NumRows()) {
+				n, err := x.sess.lake.Exec(ctx, st.analysis, argumentsOf(batch, row, columns)...)
+				if err != nil {
+					return 0, err
+				}
+				total += n
+			}
+		}
+		if err := r.Err(); err != nil {
+			return 0, fault.InvalidParameter.Wrap(err, "the parameters cannot be read")
+		}
+		return total, nil
+	})
+}

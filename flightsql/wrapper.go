@@ -1,0 +1,153 @@
+package flightsql
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/flightsql/auth"
+)
+
+// front is the Flight service as clients see it. What the Flight SQL library
+// has no room for is answered here (handshakes, retained handles' tickets and
+// descriptors, our own actions); the rest is passed on to it.
+type front struct {
+	flight.FlightServer // the library's router, or what a test puts in its place
+
+	auth    auth.Authenticator
+	handles *handles // nil when only the router answers
+	gate    *admission
+	log     *slog.Logger
+}
+
+// GetFlightInfo answers a retained handle's descriptor itself: it waits for the statement's end.
+func (f *front) GetFlightInfo(ctx context.Context, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
+	if f.handles != nil && isHandleDescriptor(desc) {
+		return f.handles.infoAtEnd(ctx, desc)
+	}
+	leave, err := f.gate.enter(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return f.FlightServer.GetFlightInfo(ctx, desc)
+}
+
+// GetSchema passes on what is not a retained handle's.
+func (f *front) GetSchema(ctx context.Context, desc *flight.FlightDescriptor) (*flight.SchemaResult, error) {
+	if f.handles != nil && isHandleDescriptor(desc) {
+		return f.handles.schemaOf(ctx, desc)
+	}
+	leave, err := f.gate.enter(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return f.FlightServer.GetSchema(ctx, desc)
+}
+
+// PollFlightInfo waits for news of a retained handle, or submits a statement.
+func (f *front) PollFlightInfo(ctx context.Context, desc *flight.FlightDescriptor) (*flight.PollInfo, error) {
+	if f.handles != nil && isHandleDescriptor(desc) {
+		// Waiting is not work: it neither counts nor holds up the server's end.
+		return f.handles.poll(ctx, desc)
+	}
+	leave, err := f.gate.enter(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return f.FlightServer.PollFlightInfo(ctx, desc)
+}
+
+// DoGet reads a retained handle's rows or passes the ticket on. Reading what was begun goes on while the server drains.
+func (f *front) DoGet(ticket *flight.Ticket, stream flight.FlightService_DoGetServer) error {
+	leave, err := f.gate.enter(stream.Context(), false)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if id, ok := parseTicket(ticket.GetTicket()); ok && f.handles != nil {
+		return f.handles.fetch(id, stream)
+	}
+	return f.FlightServer.DoGet(ticket, stream)
+}
+
+// DoPut refuses a stream that does not say what it is; the router takes that for granted.
+func (f *front) DoPut(stream flight.FlightService_DoPutServer) error {
+	leave, err := f.gate.enter(stream.Context(), true)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	first, err := stream.Recv()
+	if err != nil {
+		return fault.InvalidParameter.Newf("the stream has no first message")
+	}
+	if first.GetFlightDescriptor() == nil {
+		return fault.InvalidParameter.Newf("the stream's first message has no descriptor")
+	}
+	return f.FlightServer.DoPut(&replayed{FlightService_DoPutServer: stream, first: first})
+}
+
+// replayed is a stream whose first message was looked at.
+type replayed struct {
+	flight.FlightService_DoPutServer
+	first *flight.FlightData
+}
+
+// Recv gives the first message once more, then the others.
+func (r *replayed) Recv() (*flight.FlightData, error) {
+	if first := r.first; first != nil {
+		r.first = nil
+		return first, nil
+	}
+	return r.FlightService_DoPutServer.Recv()
+}
+
+// DoExchange is not part of Flight SQL.
+func (f *front) DoExchange(flight.FlightService_DoExchangeServer) error {
+	return fault.NotYetSupported.Newf("DoExchange")
+}
+
+// ListFlights has nothing to list: statements, not flights, are what the server knows.
+func (f *front) ListFlights(*flight.Criteria, flight.FlightService_ListFlightsServer) error {
+	return fault.NotYetSupported.Newf("ListFlights").WithHint("list tables with Flight SQL's GetTables")
+}
+
+// DoAction does our own actions and passes the others on.
+func (f *front) DoAction(action *flight.Action, stream flight.FlightService_DoActionServer) error {
+	leave, err := f.gate.enter(stream.Context(), startsWork(action.GetType()))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if do := ownActions[action.GetType()]; do != nil && f.handles != nil {
+		return do(f.handles, action.GetBody(), stream)
+	}
+	return f.FlightServer.DoAction(action, stream)
+}
+
+// router is the Flight SQL library's, with a clearer answer to actions that do not exist.
+type router struct{ flight.FlightServer }
+
+// DoAction passes known actions on.
+func (r router) DoAction(action *flight.Action, stream flight.FlightService_DoActionServer) error {
+	if !knownAction(action.GetType()) {
+		return fault.InvalidParameter.Newf("there is no action %q", fit(action.GetType(), 100)).WithHint("ListActions names them")
+	}
+	return r.FlightServer.DoAction(action, stream)
+}
+
+// startsWork tells the actions that a draining server refuses from those that end what is there.
+func startsWork(action string) bool {
+	switch action {
+	case flightsql.BeginTransactionActionType, flightsql.CreatePreparedStatementActionType,
+		flightsql.CreatePreparedSubstraitPlanActionType, flightsql.BeginSavepointActionType, flight.SetSessionOptionsActionType:
+		return true
+	}
+	return false
+}
