@@ -21,11 +21,22 @@ import (
 
 // hide makes a view's table, with its comment and ready for publications, under a hidden name.
 func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column, definition string) (*ducklake.HiddenTable, error) {
+	var found string
+	err := s.db.View(ctx, func(tx metadata.Tx) (err error) {
+		found, err = metadata.SchemaName(ctx, tx, schema)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found == "" {
+		return nil, fault.ObjectNotFound.Newf("there is no schema %s", metadata.QuoteIdent(schema)).WithHint("CREATE SCHEMA %s", metadata.QuoteIdent(schema))
+	}
 	defs := make([]gate.Column, len(columns))
 	for i, c := range columns {
 		defs[i] = gate.Column{Name: c.Name, Type: c.Type, LakeType: c.Type}
 	}
-	h, err := s.Lake.Hide(ctx, schema, defs)
+	h, err := s.Lake.Hide(ctx, found, defs)
 	if err != nil {
 		return nil, err
 	}

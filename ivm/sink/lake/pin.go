@@ -180,7 +180,7 @@ func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress fun
 			progress(fraction, 0)
 		})
 	if err != nil {
-		return nil, err
+		return nil, evaluation(err)
 	}
 	return out, fail(p.s.Faults.Staged)
 }
