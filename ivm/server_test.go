@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -349,4 +350,25 @@ func (s *server) meddle(sql string, args ...any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// sql changes the catalog database.
+func (s *server) sql(text string) {
+	s.t.Helper()
+	err := s.lake.Store().Update(context.Background(), func(tx metadata.Tx) error {
+		_, err := tx.Exec(context.Background(), text)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// pause waits for the lake's next commit, or a moment.
+func (s *server) pause() {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	commits := s.lake.Watch(ctx)
+	<-commits // where it stands
+	<-commits
 }

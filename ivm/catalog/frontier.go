@@ -33,6 +33,10 @@ func At(version int64, sources []Source, upstream func(uuid string) (Published, 
 		}
 		f.Views[s.UUID] = p.Snapshot
 		for base, v := range p.Frontier.Tables {
+			if p.Snapshot > version {
+				// An older generation was read, and what that reflected is not known any more: count on nothing.
+				v = 0
+			}
 			f.reflect(base, v)
 		}
 	}

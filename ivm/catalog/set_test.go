@@ -176,6 +176,14 @@ func TestFrontier(t *testing.T) {
 	if got := string(f.Encode()); got != `{"source_version":12,"tables":{"t":6,"u":4,"x":12},"views":{"v":7,"w":9}}` {
 		t.Errorf("got %s", got)
 	}
+	// An older source version reads an older generation of a view.
+	old := At(8, []Source{{UUID: "w"}, {UUID: "x"}}, func(uuid string) (Published, bool) {
+		p, ok := published[uuid]
+		return p, ok
+	})
+	if got := string(old.Encode()); got != `{"source_version":8,"tables":{"t":0,"x":8},"views":{"w":9}}` {
+		t.Errorf("got %s", got)
+	}
 	again, err := DecodeFrontier(f.Encode())
 	if err != nil || string(again.Encode()) != string(f.Encode()) {
 		t.Errorf("%v, %v", again, err)
