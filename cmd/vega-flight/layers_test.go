@@ -35,7 +35,7 @@ var layers = []layer{
 
 	// adapters: the only parts of the engine that know the lake
 	{"ivm/store", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ducklake/metadata"}},
-	{"ivm/bind", []string{"ivm/catalog", "ivm/refresh", "ducklake", "ducklake/gate", "ducklake/types"}},
+	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ducklake", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
 	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake/..."}},
 
 	{"ivm/ddl", nil},
