@@ -34,7 +34,7 @@ func columnsOf(schema *arrow.Schema, params []gate.Param) ([]int, error) {
 	return columns, nil
 }
 
-// argumentsOf is one row of a batch as arguments of a statement.
+// argumentsOf is one row of a batch as arguments of a statement, which are valid as long as the batch.
 func argumentsOf(batch arrow.RecordBatch, row int, columns []int) []any {
 	args := make([]any, len(columns))
 	for i, column := range columns {
@@ -55,6 +55,9 @@ func bound(r array.RecordReader, params []gate.Param, limit int64) (rows [][]any
 			return nil, 0, fault.QuotaExceeded.Newf("the parameters bound are more than the %d MiB that a session may keep", limit>>20).
 				WithHint("send many rows with an update, or with bulk ingest")
 		}
+		// The arguments refer to the batch. It is the garbage collector's from here on, as
+		// executions may still use it when the statement is bound anew.
+		batch.Retain()
 		for row := range int(batch.NumRows()) {
 			rows = append(rows, argumentsOf(batch, row, columns))
 		}
