@@ -220,3 +220,26 @@ func TestForgedDefinition(t *testing.T) {
 		s.matches("lake.main.f", "SELECT k FROM lake.main.t")
 	})
 }
+
+// BenchmarkAdmit measures what admission adds to a statement when nothing changed since the last one.
+func BenchmarkAdmit(b *testing.B) {
+	for _, k := range laketest.Kinds {
+		s := start(b, laketest.NewPlace(b, k), options{})
+		s.exec(`CREATE TABLE t (k INTEGER)`, `INSERT INTO t VALUES (1)`)
+		s.run(`CREATE MATERIALIZED VIEW v AS FROM lake.main.t; CREATE MATERIALIZED VIEW w WITH (max_staleness = '1 hour') AS FROM lake.main.t`)
+		for _, sql := range []string{`SELECT * FROM t`, `SELECT * FROM v`, `SELECT * FROM w`, `INSERT INTO t VALUES (1)`} {
+			a, err := s.session.Analyze(b.Context(), sql)
+			if err != nil {
+				b.Fatal(err)
+			}
+			acc := access(a)
+			b.Run(k.String()+"/"+sql, func(b *testing.B) {
+				for b.Loop() {
+					if err := s.engine.Admit(b.Context(), s.caller, acc); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

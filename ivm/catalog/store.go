@@ -1,9 +1,6 @@
 package catalog
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Store is the durable list of views.
 type Store interface {
@@ -32,7 +29,6 @@ type Revision struct {
 // Facts is one consistent reading of the catalog database.
 type Facts struct {
 	Revision   Revision
-	Now        time.Time // the catalog's clock
 	Tables     []Table
 	PlainViews []Name // the lake's plain views
 	Schemas    []string

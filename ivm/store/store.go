@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
@@ -37,15 +37,12 @@ func Open(ctx context.Context, db metadata.Store) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db}
-	err := db.View(ctx, func(tx metadata.Tx) error {
-		n, err := counter(ctx, tx)
-		s.rows.Store(n)
-		return err
-	})
+	r, err := s.one(ctx, counterSQL)
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.rows.Store(r.int())
+	return s, r.err
 }
 
 // Views is the port of package catalog.
@@ -57,18 +54,38 @@ func (s *Store) Jobs() *Jobs { return &Jobs{s} }
 // Schedules is the port of package refresh.
 func (s *Store) Schedules() *Schedules { return &Schedules{s} }
 
-func counter(ctx context.Context, tx metadata.Tx) (int64, error) {
-	rows, err := tx.Query(ctx, `SELECT value FROM {M}vega_counters WHERE name = 'views'`)
-	if err != nil {
-		return 0, err
-	}
-	if len(rows) != 1 {
-		return 0, fmt.Errorf("store: vega_counters has %d rows for views", len(rows))
-	}
-	var r row
-	r.take(rows[0])
-	return r.int(), r.err
+// reader is a catalog that answers one query in one round trip.
+type reader interface {
+	Read(ctx context.Context, sql string, args ...any) ([][]any, error)
 }
+
+// one runs a query that gives one row, by itself.
+func (s *Store) one(ctx context.Context, sql string) (r row, err error) {
+	var rows [][]any
+	if quick, ok := s.db.(reader); ok {
+		rows, err = quick.Read(ctx, sql)
+	} else {
+		err = s.db.View(ctx, func(tx metadata.Tx) (err error) {
+			rows, err = tx.Query(ctx, sql)
+			return err
+		})
+	}
+	if err != nil {
+		return r, err
+	}
+	return single(rows)
+}
+
+// single is the only row of a result.
+func single(rows [][]any) (r row, err error) {
+	if len(rows) != 1 {
+		return r, fault.LakeUnreadable.Newf("the catalog gives %d rows where one is expected", len(rows))
+	}
+	r.take(rows[0])
+	return r, nil
+}
+
+const counterSQL = `SELECT value FROM {M}vega_counters WHERE name = 'views'`
 
 // Touch says in tx that what is known of the views from before may not be
 // relied on: a row changes, or the content goes back to an older state of its sources.

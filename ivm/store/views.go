@@ -22,35 +22,26 @@ func (v *Views) Rows(ctx context.Context) (int64, error) {
 	if v.s.db.Dialect() == metadata.DuckDB {
 		return v.s.rows.Load(), nil
 	}
-	var n int64
-	err := v.s.db.View(ctx, func(tx metadata.Tx) (err error) {
-		n, err = counter(ctx, tx)
-		return err
-	})
-	return n, err
+	r, err := v.s.one(ctx, counterSQL)
+	if err != nil {
+		return 0, err
+	}
+	return r.int(), r.err
 }
+
+const revisionSQL = `SELECT s.snapshot_id, s.schema_version, c.value FROM {M}ducklake_snapshot s, {M}vega_counters c
+	WHERE s.snapshot_id = (SELECT max(snapshot_id) FROM {M}ducklake_snapshot) AND c.name = 'views'`
 
 // Revision is where the lake and the rows stand.
 func (v *Views) Revision(ctx context.Context) (catalog.Revision, error) {
-	var rev catalog.Revision
-	err := v.s.db.View(ctx, func(tx metadata.Tx) (err error) {
-		rev, err = revision(ctx, tx)
-		return err
-	})
-	return rev, err
-}
-
-func revision(ctx context.Context, tx metadata.Tx) (catalog.Revision, error) {
-	rows, err := tx.Query(ctx, `SELECT s.snapshot_id, s.schema_version, c.value FROM {M}ducklake_snapshot s, {M}vega_counters c
-		WHERE s.snapshot_id = (SELECT max(snapshot_id) FROM {M}ducklake_snapshot) AND c.name = 'views'`)
+	r, err := v.s.one(ctx, revisionSQL)
 	if err != nil {
 		return catalog.Revision{}, err
 	}
-	if len(rows) != 1 {
-		return catalog.Revision{}, fault.LakeUnreadable.Newf("the catalog has %d newest snapshots", len(rows))
-	}
-	var r row
-	r.take(rows[0])
+	return scanRevision(r)
+}
+
+func scanRevision(r row) (catalog.Revision, error) {
 	rev := catalog.Revision{Snapshot: r.int(), SchemaVersion: r.int(), Rows: r.int()}
 	return rev, r.err
 }
@@ -68,18 +59,16 @@ func (v *Views) Load(ctx context.Context) (catalog.Facts, error) {
 // Facts is Load in a transaction.
 func (s *Store) Facts(ctx context.Context, tx metadata.Tx) (catalog.Facts, error) {
 	var f catalog.Facts
-	var err error
-	if f.Revision, err = revision(ctx, tx); err != nil {
-		return f, err
-	}
-	now, err := tx.Query(ctx, `SELECT now()`)
+	rows, err := tx.Query(ctx, revisionSQL)
 	if err != nil {
 		return f, err
 	}
-	var r row
-	r.take(now[0])
-	if f.Now = r.time(); r.err != nil {
-		return f, r.err
+	r, err := single(rows)
+	if err != nil {
+		return f, err
+	}
+	if f.Revision, err = scanRevision(r); err != nil {
+		return f, err
 	}
 	if f.Rows, err = viewRows(ctx, tx, ""); err != nil {
 		return f, err
