@@ -84,6 +84,12 @@ func (hs *handles) takeUp(ctx context.Context, id string) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
+	if row.state.Ended() {
+		h.keepUntil(row.expires)
+	} else if h.ended() { // while nobody was there; whoever asks now is the first to hear
+		h.keepUntil(time.Now().Add(hs.limits.Keep))
+		hs.saved(h)
+	}
 	hs.mu.Lock()
 	hs.byID[id] = h
 	hs.mu.Unlock()
@@ -100,7 +106,6 @@ func (hs *handles) takeUpJob(ctx context.Context, h *handle) error {
 		close(h.stopped)
 		return nil
 	}
-	h.touch(time.Now(), hs.limits.Abandon)
 	hs.follow(h)
 	return nil
 }
@@ -129,6 +134,7 @@ func (hs *handles) takeUpPlain(ctx context.Context, h *handle, row handleRow) er
 			return fault.HandleNotFound.Newf("the statement runs on another server of this lake").WithHint("poll it there")
 		}
 	}
+	hs.spools.discard(h.id) // it may be half written
 	committed := false
 	if row.commit.id != "" {
 		err := hs.svc.lake.Store().View(ctx, func(tx metadata.Tx) (err error) {
@@ -142,7 +148,6 @@ func (hs *handles) takeUpPlain(ctx context.Context, h *handle, row handleRow) er
 	if !committed {
 		h.end(time.Now(), fault.JobInterrupted.Newf("the server that ran the statement stopped; nothing of it was committed").
 			WithHint("run it again"), hs.limits.Keep)
-		hs.saved(h)
 		return nil
 	}
 	// How many rows it changed died with the process.
@@ -153,7 +158,6 @@ func (hs *handles) takeUpPlain(ctx context.Context, h *handle, row handleRow) er
 	defer rows.Release()
 	if h.schema == nil || !h.schema.Equal(countSchema) { // RETURNING: the rows died too
 		h.end(time.Now(), nil, hs.limits.Keep)
-		hs.saved(h)
 		return nil
 	}
 	sp, err := hs.spools.create(h.id, h.principal, countSchema)
@@ -167,6 +171,5 @@ func (hs *handles) takeUpPlain(ctx context.Context, h *handle, row handleRow) er
 	}
 	h.spool = sp
 	h.end(time.Now(), nil, hs.limits.Keep)
-	hs.saved(h)
 	return nil
 }

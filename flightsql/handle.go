@@ -90,6 +90,12 @@ func (h *handle) result() (*arrow.Schema, *spool) {
 	return h.schema, h.spool
 }
 
+// ended says that nothing of the statement moves any more.
+func (h *handle) ended() bool {
+	now, _ := h.state()
+	return now.State.Ended()
+}
+
 // update changes the progress. An ended handle does not move any more.
 func (h *handle) update(change func(*progress)) {
 	h.mu.Lock()
@@ -131,7 +137,7 @@ func (h *handle) end(at time.Time, err error, keep time.Duration) {
 			p.State, p.Phase = job.Failed, "failed"
 		}
 	})
-	h.extend(at.Add(keep))
+	h.keepUntil(at.Add(keep))
 }
 
 // observe takes over what is known of the durable job.
@@ -141,8 +147,26 @@ func (h *handle) observe(j job.Job, keep time.Duration) {
 		p.Ended, p.Err = j.FinishedAt, j.Err()
 	})
 	if j.State.Ended() {
-		h.extend(j.FinishedAt.Add(keep))
+		h.keepUntil(j.FinishedAt.Add(keep))
 	}
+}
+
+// keepUntil sets the expiry, when the statement has ended.
+func (h *handle) keepUntil(t time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.expires = t
+}
+
+// promised is until when a client may count on the handle and its rows: an end
+// right now would leave them for the time that ended ones are kept.
+func (h *handle) promised(at time.Time, keep time.Duration) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := at.Add(keep); !h.now.State.Ended() && t.Before(h.expires) {
+		return t
+	}
+	return h.expires
 }
 
 // extend moves the expiry later, never earlier.
@@ -166,11 +190,11 @@ func (h *handle) touch(at time.Time, abandon time.Duration) time.Time {
 	return h.expires
 }
 
-// expired says that nobody wants the handle any more.
+// expired says that the handle's time is over. That of a running job never is: it ends by itself.
 func (h *handle) expired(at time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return at.After(h.expires)
+	return at.After(h.expires) && (h.job == "" || h.now.State.Ended())
 }
 
 // await returns when the handle's change is not seen, and also when ctx ends or stop closes.

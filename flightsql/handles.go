@@ -113,6 +113,9 @@ func (hs *handles) admit(p auth.Principal) error {
 // keep makes a handle known, durably.
 func (hs *handles) keep(ctx context.Context, h *handle) error {
 	h.touch(h.submitted, hs.limits.Abandon)
+	if h.job != "" && !h.ended() {
+		h.extend(h.submitted.Add(jobRowLife))
+	}
 	if err := hs.store.insert(ctx, h.row(hs.server, hs.boot)); err != nil {
 		return err
 	}
@@ -121,6 +124,9 @@ func (hs *handles) keep(ctx context.Context, h *handle) error {
 	hs.mu.Unlock()
 	return nil
 }
+
+// jobRowLife is how long the row of a running job's handle stays when no process is there to record the job's end.
+const jobRowLife = 30 * 24 * time.Hour
 
 // get finds the caller's handle. Somebody else's does not exist.
 func (hs *handles) get(ctx context.Context, id string) (*handle, error) {

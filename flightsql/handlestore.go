@@ -169,7 +169,6 @@ func restored(r handleRow, at time.Time) (*handle, error) {
 		}
 	}
 	h.kind, h.job, h.commit, h.submitted, h.expires = r.kind, r.job, r.commit, r.submitted, r.expires
-	close(h.stopped)
 	return h, nil
 }
 

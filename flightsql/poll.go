@@ -107,8 +107,10 @@ func (hs *handles) pollInfo(h *handle) (*flight.PollInfo, error) {
 	if now.State.Ended() && now.State != job.Succeeded {
 		return nil, now.Err
 	}
-	expires := h.extend(time.Time{})
-	info := &flight.PollInfo{Info: hs.info(h, now, seq), ExpirationTime: timestamppb.New(expires)}
+	info := &flight.PollInfo{
+		Info:           hs.info(h, now, seq),
+		ExpirationTime: timestamppb.New(h.promised(time.Now(), hs.limits.Keep)),
+	}
 	if now.Fraction >= 0 {
 		info.Progress = proto.Float64(min(now.Fraction, 1))
 	}
@@ -130,7 +132,7 @@ func (hs *handles) info(h *handle, now progress, seq uint64) *flight.FlightInfo 
 		return info
 	}
 	info.Schema = flight.SerializeSchema(schema, hs.svc.Alloc)
-	info.Endpoint = []*flight.FlightEndpoint{{Ticket: newTicket(h.id), ExpirationTime: timestamppb.New(h.extend(time.Time{}))}}
+	info.Endpoint = []*flight.FlightEndpoint{{Ticket: newTicket(h.id), ExpirationTime: timestamppb.New(h.promised(time.Now(), hs.limits.Keep))}}
 	if now.State == job.Succeeded && h.job == "" {
 		info.TotalRecords = now.Rows
 	}

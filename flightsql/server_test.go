@@ -125,7 +125,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	var log bytes.Buffer
 	s := serve(t, ServerConfig{Log: slog.New(slog.NewTextHandler(&log, nil)), Router: &hooks{
 		info:   func(context.Context) error { panic("unary") },
-		action: func(flight.FlightService_DoActionServer) error { var p *flight.Action; _ = *p; return nil },
+		action: func(flight.FlightService_DoActionServer) error { var p *int; *p = 1; return nil },
 	}})
 	c := s.client(t)
 	for range 3 {

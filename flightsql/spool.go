@@ -138,6 +138,9 @@ func (s *spools) adopt(handle, user string, rows int64) (*spool, error) {
 	return sp, nil
 }
 
+// discard deletes what an earlier process left of a result.
+func (s *spools) discard(handle string) { _ = os.Remove(s.path(handle)) }
+
 // Write is for the IPC writer: it books before it writes.
 func (sp *spool) Write(p []byte) (int, error) {
 	sp.mu.Lock()

@@ -109,8 +109,8 @@ func (hs *handles) submitPlain(ctx context.Context, h *handle, x *execution) err
 
 // run is the life of a plain statement.
 func (hs *handles) run(ctx context.Context, h *handle, x *execution) {
-	defer hs.finish()
 	defer close(h.stopped)
+	defer hs.finish()
 	defer h.cancel()
 	h.update(func(p *progress) { p.State, p.Phase = job.Running, "running" })
 	err := hs.guarded(ctx, h, x)
