@@ -124,9 +124,9 @@ func read(toks []token, end int) (*statement, error) {
 	if len(toks) == 0 {
 		return nil, fault.SyntaxError.Newf("the text has no statement")
 	}
-	for i, t := range toks {
+	for _, t := range toks {
 		if t.op(';') {
-			return nil, fault.SyntaxError.Newf("one statement at a time").At(toks[i+1].start)
+			return nil, fault.SyntaxError.Newf("one statement at a time").At(t.start)
 		}
 	}
 	c := &cursor{toks: toks, end: end}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/fault"
@@ -109,7 +110,12 @@ func FuzzAnalyze(f *testing.F) {
 	f.Cleanup(func() { _ = parser.Close(); _ = db.Close() })
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, sql string) {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
 		a, err := s.Analyze(ctx, sql, Env{})
+		if ctx.Err() != nil {
+			t.Fatalf("%q takes too long", sql)
+		}
 		if err != nil {
 			if code := fault.CodeOf(err); code == nil || code == fault.InternalError {
 				t.Fatalf("%q: %v", sql, err)
