@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -49,7 +50,7 @@ func run(ctx context.Context, binary, extensions, data, dir string, exit bool) e
 		return err
 	}
 	if err := story(ctx, s, texts); err != nil {
-		return fmt.Errorf("%w (stopping the server: %v)", err, s.stop())
+		return errors.Join(err, s.stop())
 	}
 	if exit {
 		return s.stop()
