@@ -71,7 +71,7 @@ func New(c Config) (*Engine, error) {
 		Ended: e.ended, Log: c.Log,
 	}, map[job.Kind]job.Work{job.Create: work, job.Refresh: work})
 	e.scheduler = refresh.NewScheduler(refresh.SchedulerConfig{
-		Schedules: c.Schedules, Jobs: e.jobs, Now: c.Clock.Now, Changed: e.changed, ServerID: c.ServerID, Log: c.Log,
+		Schedules: c.Schedules, Jobs: e.jobs, Now: c.Clock.Now, Changed: e.changed, Alive: e.alive, ServerID: c.ServerID, Log: c.Log,
 	})
 	return e, nil
 }

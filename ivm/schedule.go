@@ -118,6 +118,15 @@ func (e *Engine) changed(ctx context.Context, uuids []string) (map[string]bool, 
 	return e.c.Sources.Changed(ctx, views)
 }
 
+// alive says whether this server's lease holds.
+func (e *Engine) alive(ctx context.Context) bool {
+	if e.c.Live == nil {
+		return true
+	}
+	live, err := e.c.Live(ctx)
+	return err == nil && live[e.c.ServerID]
+}
+
 // ended hears of every job of this server that has ended.
 func (e *Engine) ended(j job.Job) {
 	e.scheduler.Ended(j)

@@ -112,6 +112,9 @@ func (r *Runner) adopt(ctx context.Context) error {
 		if live, err = r.c.Live(ctx); err != nil {
 			return err
 		}
+		if !live[r.c.ServerID] {
+			return nil // whoever lost its own lease takes nothing from others
+		}
 	}
 	rows, err := r.c.Store.List(ctx, Query{Unfinished: true})
 	if err != nil {

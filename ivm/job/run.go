@@ -72,6 +72,11 @@ func (r *Runner) run(e *entry) {
 
 	out, err := r.call(e.ctx, j)
 
+	if errors.Is(err, fault.Fenced.Sentinel()) {
+		// Not the job's failure: this server may publish nothing any more. Whoever may adopts the job, perhaps this server under a new registration.
+		r.c.Log.Warn("job left to another server", "job", id, "error", err)
+		return
+	}
 	event := Returned
 	if err != nil && e.ctx.Err() != nil && r.isClosing() {
 		event = Drained

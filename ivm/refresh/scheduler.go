@@ -19,7 +19,9 @@ type SchedulerConfig struct {
 	Now func(ctx context.Context) (time.Time, error)
 	// Changed says for each of the views whether a source has changes that it does not reflect. A view that cannot be asked is true:
 	// its job then tells why.
-	Changed  func(ctx context.Context, views []string) (map[string]bool, error)
+	Changed func(ctx context.Context, views []string) (map[string]bool, error)
+	// Alive says whether this server's lease holds; nil: it always does.
+	Alive    func(ctx context.Context) bool
 	ServerID string
 	Glance   time.Duration // rows are read at least so often, since other servers change them too; default 15 s
 	Log      *slog.Logger
@@ -230,6 +232,9 @@ func (s *Scheduler) move(ctx context.Context, now time.Time, f Facts) (time.Dura
 			}
 			f.Schedule, f.Job = next, nil
 		case Fire:
+			if s.c.Alive != nil && !s.c.Alive(ctx) {
+				return -1, nil // another server is first
+			}
 			j := s.c.Jobs.New(job.Refresh, f.ViewID, f.View, f.Principal, "schedule", Order{}.Encode())
 			next.JobID, next.ServerID = j.ID, s.c.ServerID
 			ok, err := s.c.Schedules.Fire(ctx, next, j)
