@@ -3,6 +3,7 @@ package ivm_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake/gate"
@@ -219,6 +220,65 @@ func TestForgedDefinition(t *testing.T) {
 		s.run(`REFRESH MATERIALIZED VIEW f`)
 		s.matches("lake.main.f", "SELECT k FROM lake.main.t")
 	})
+}
+
+// What one server does holds for the next statement on another one.
+func TestAdmissionAcrossServers(t *testing.T) {
+	at := laketest.NewPlace(t, laketest.PostgreSQL)
+	one := start(t, at, options{id: "one"})
+	two := start(t, at, options{id: "two"})
+	one.exec(`CREATE TABLE t (k INTEGER)`, `INSERT INTO t VALUES (1)`)
+	one.run(`CREATE MATERIALIZED VIEW v AS FROM lake.main.t WITH NO DATA`)
+	read := `SELECT * FROM v`
+	two.admits(fault.NotPopulated, read)
+	two.admits(fault.ViewReadOnly, `DELETE FROM v`)
+	one.run(`REFRESH MATERIALIZED VIEW v`)
+	two.admits(nil, read)
+	one.exec(`INSERT INTO t VALUES (2)`)
+	two.admits(nil, read)
+	one.run(`ALTER MATERIALIZED VIEW v SET (max_staleness = '0s')`)
+	two.admits(fault.ViewStale, read)
+	one.run(`REFRESH MATERIALIZED VIEW v`)
+	two.admits(nil, read)
+	two.exec(`INSERT INTO t VALUES (3)`)
+	one.admits(fault.ViewStale, read)
+	one.run(`CREATE OR REPLACE MATERIALIZED VIEW v AS FROM lake.main.t WITH NO DATA`)
+	two.admits(fault.NotPopulated, read)
+	one.run(`DROP MATERIALIZED VIEW v`)
+	one.exec(`CREATE TABLE v (k INTEGER)`)
+	two.admits(nil, read, `DELETE FROM v`)
+}
+
+// Statements are admitted while views come, go and are refreshed.
+func TestAdmissionIsConcurrent(t *testing.T) {
+	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})
+	s.exec(`CREATE TABLE t (k INTEGER)`, `INSERT INTO t VALUES (1)`)
+	s.run(`CREATE MATERIALIZED VIEW v WITH (max_staleness = '0s') AS FROM lake.main.t`)
+	a, err := s.session.Analyze(context.Background(), `SELECT * FROM v`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				err := s.engine.Admit(context.Background(), s.caller, access(a))
+				if c := fault.CodeOf(err); err != nil && c != fault.ViewStale {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 5 {
+		s.exec(`INSERT INTO t VALUES (2)`)
+		s.run(`CREATE MATERIALIZED VIEW w AS FROM lake.main.v`)
+		s.run(`REFRESH MATERIALIZED VIEW v`)
+		s.admits(nil, `SELECT * FROM v`)
+		s.run(`DROP MATERIALIZED VIEW w`)
+	}
+	cancel()
+	readers.Wait()
 }
 
 // BenchmarkAdmit measures what admission adds to a statement when nothing changed since the last one.

@@ -27,20 +27,17 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 		if err != nil {
 			return Result{}, err
 		}
-		if s.Streaming {
-			return streamingTable.result(), nil
-		}
 		shown, err := e.shownViews(ctx, c, set, func(v *catalog.View) bool { return in == "" || strings.EqualFold(v.Name().Schema, in) })
 		return viewTable.result(shown...), err
 	case *ddl.ShowView:
-		v, set, err := e.findShown(ctx, c, s.Name, s.NameOffset, s.Streaming)
+		v, set, err := e.findShown(ctx, c, s.Name, s.NameOffset)
 		if err != nil {
 			return Result{}, err
 		}
 		shown, err := e.shownViews(ctx, c, set, func(other *catalog.View) bool { return other == v })
 		return viewTable.result(shown...), err
 	case *ddl.ShowCreate:
-		v, _, err := e.findShown(ctx, c, s.Name, s.NameOffset, s.Streaming)
+		v, _, err := e.findShown(ctx, c, s.Name, s.NameOffset)
 		if err == nil {
 			err = v.Problem
 		}
@@ -62,16 +59,13 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 }
 
 // findShown is find for SHOW, which also shows what is not a view yet.
-func (e *Engine) findShown(ctx context.Context, c Caller, n ddl.Name, offset int, streaming bool) (*catalog.View, *catalog.Set, error) {
+func (e *Engine) findShown(ctx context.Context, c Caller, n ddl.Name, offset int) (*catalog.View, *catalog.Set, error) {
 	v, set, err := e.find(ctx, c, n)
 	if fault.CodeOf(err) == fault.ViewUnadopted {
 		var at catalog.Name
 		if at, err = e.c.Binder.Place(c.Session, n); err == nil {
 			v = set.FindUnadopted(at)
 		}
-	}
-	if err == nil && streaming {
-		err = fault.NotAView.Newf("%s is not a streaming materialized view", n).WithHint("SHOW MATERIALIZED VIEW shows it")
 	}
 	return v, set, place(err, offset)
 }

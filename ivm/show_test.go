@@ -64,6 +64,11 @@ func TestShow(t *testing.T) {
 		s.fails(fault.NotAView, `SHOW MATERIALIZED VIEW t`)
 		s.fails(fault.NotAView, `SHOW CREATE MATERIALIZED VIEW t`)
 
+		// A statement that has nothing to do gives what was announced for it.
+		if r := s.run(`CREATE MATERIALIZED VIEW IF NOT EXISTS v WITH (wait = false) AS SELECT 1 AS a`); r[0]["status"] != "CREATE MATERIALIZED VIEW" || r[0]["job_id"] != "" {
+			t.Errorf("nothing to do: %v", r)
+		}
+
 		// The statement makes the same view again.
 		made := s.run(`SHOW CREATE MATERIALIZED VIEW "My S"."The View"`)[0]
 		if want := `CREATE MATERIALIZED VIEW "My S"."The View" (a, "b c") AS FROM lake.main.v WITH DATA`; made["statement"] != want {
