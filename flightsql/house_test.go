@@ -260,3 +260,8 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 func testLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
+
+// with is a call's context with one more header.
+func (c *client) with(ctx context.Context, header, value string) context.Context {
+	return metadata.AppendToOutgoingContext(c.as(ctx), header, value)
+}
