@@ -131,6 +131,8 @@ func (s *Session) take(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-s.ctx.Done():
+		return fault.SessionNotFound.Newf("the session is closed")
 	}
 }
 

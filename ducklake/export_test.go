@@ -1,0 +1,59 @@
+package ducklake
+
+import (
+	"context"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/gate"
+)
+
+// LoseAnswer makes the next COMMIT of a user's transaction seem to fail, before or after it has happened.
+func (l *Lake) LoseAnswer(before, after error) {
+	real := l.commit
+	l.commit = func(ctx context.Context, c *duck.Conn) error {
+		l.commit = real
+		if before != nil {
+			return before
+		}
+		if err := real(ctx, c); err != nil {
+			return err
+		}
+		return after
+	}
+}
+
+// OnCommit runs f before each COMMIT of a user's transaction, with the commit lock held.
+func (l *Lake) OnCommit(f func()) {
+	real := l.commit
+	l.commit = func(ctx context.Context, c *duck.Conn) error {
+		f()
+		return real(ctx, c)
+	}
+}
+
+// SpooledBytes is the disk that open results take.
+func (l *Lake) SpooledBytes() int64 {
+	l.spool.mu.Lock()
+	defer l.spool.mu.Unlock()
+	return l.spool.used
+}
+
+// HalfBuild leaves a hidden table with rows and its journal entry, as a crash does.
+func (l *Lake) HalfBuild(ctx context.Context, schema string) error {
+	columns := []gate.Column{{Name: "i", Type: "BIGINT", LakeType: "BIGINT"}}
+	b, err := l.startBuild(ctx, schema, columns)
+	if err != nil {
+		return err
+	}
+	_, err = b.fill(ctx, l.complete(ConnSettings{}), 1, func(c *duck.Conn) (int64, error) {
+		return c.Exec(ctx, `INSERT INTO `+b.name()+` SELECT range FROM range(5000)`)
+	})
+	return err
+}
+
+// BusyConnections is how many pooled connections are in use.
+func (l *Lake) BusyConnections() int {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	return l.pool.out
+}
