@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
@@ -34,26 +35,46 @@ func (s *Service) cancelInfo(ctx context.Context, info *flight.FlightInfo) (flig
 		}
 		return s.handles.cancelByID(ctx, id)
 	}
+	// An info of ours has one endpoint. One put together from several is cancelled whole.
+	var all []flight.CancelStatus
+	var missing error
 	for _, endpoint := range info.GetEndpoint() {
-		ticket := endpoint.GetTicket().GetTicket()
-		if id, ok := parseTicket(ticket); ok {
-			return s.handles.cancelByID(ctx, id)
+		switch status, err := s.cancelEndpoint(ctx, endpoint); {
+		case err == nil:
+			all = append(all, status)
+		case fault.CodeOf(err) == fault.HandleNotFound:
+			missing = err
+		default:
+			return flight.CancelStatusUnspecified, err
 		}
-		cmd, err := flightsql.GetStatementQueryTicket(endpoint.GetTicket())
-		if err != nil {
-			continue
+	}
+	for _, status := range []flight.CancelStatus{flight.CancelStatusCancelling, flight.CancelStatusCancelled, flight.CancelStatusNotCancellable} {
+		if slices.Contains(all, status) {
+			return status, nil
 		}
+	}
+	if missing != nil {
+		return flight.CancelStatusUnspecified, missing
+	}
+	return flight.CancelStatusUnspecified, fault.HandleNotFound.Newf("the FlightInfo belongs to no statement")
+}
+
+func (s *Service) cancelEndpoint(ctx context.Context, endpoint *flight.FlightEndpoint) (flight.CancelStatus, error) {
+	if id, ok := parseTicket(endpoint.GetTicket().GetTicket()); ok {
+		return s.handles.cancelByID(ctx, id)
+	}
+	cmd, err := flightsql.GetStatementQueryTicket(&flight.Ticket{Ticket: endpoint.GetTicket().GetTicket()})
+	if err == nil {
 		waiting, stop := context.WithTimeout(ctx, cancelWait)
-		found, stopped := s.cancelResult(waiting, string(cmd.GetStatementHandle()))
-		stop()
-		switch {
+		defer stop()
+		switch found, stopped := s.cancelResult(waiting, string(cmd.GetStatementHandle())); {
 		case found && stopped:
 			return flight.CancelStatusCancelled, nil
 		case found:
 			return flight.CancelStatusCancelling, nil
 		}
 	}
-	return flight.CancelStatusUnspecified, fault.HandleNotFound.Newf("the FlightInfo belongs to no statement of the caller that runs or waits")
+	return flight.CancelStatusUnspecified, fault.HandleNotFound.Newf("the ticket is of no statement of the caller that runs or waits")
 }
 
 func (hs *handles) cancelByID(ctx context.Context, id string) (flight.CancelStatus, error) {

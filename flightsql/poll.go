@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/job"
 )
 
@@ -51,9 +50,9 @@ func (s *Service) pollText(ctx context.Context, sess *session, text string, tx [
 	return s.handles.first(ctx, x)
 }
 
-// PollFlightInfo refuses descriptors that are neither a statement nor a handle's: those never come here.
-func (s *Service) PollFlightInfo(context.Context, *flight.FlightDescriptor) (*flight.PollInfo, error) {
-	return nil, fault.InvalidParameter.Newf("the descriptor is neither a statement nor one that a poll gave")
+// PollFlightInfo is where descriptors come that are no Flight SQL command: those of handles.
+func (s *Service) PollFlightInfo(ctx context.Context, desc *flight.FlightDescriptor) (*flight.PollInfo, error) {
+	return s.handles.poll(ctx, desc)
 }
 
 // first submits and answers the first poll, which does not wait for the statement.
