@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/fault"
@@ -36,6 +37,14 @@ func (s *Sink) Publish(ctx context.Context, p refresh.Publication) (refresh.Publ
 	}
 	if res.Healed {
 		s.Log.Warn("somebody else had written into a view; the refresh replaced it", "view", p.Job.View, "job", p.Job.ID)
+	}
+	if p.Redefine != nil && p.Redefine.Definition != p.View.Definition {
+		// The row counts; a comment that is missed here is written by upkeep.
+		v := *p.View
+		v.Row.Definition = p.Redefine.Definition
+		if err := s.Comment(context.WithoutCancel(ctx), &v); err != nil {
+			s.Log.Warn("the comment of a view could not be written yet", "view", p.Job.View, "error", err)
+		}
 	}
 	// A commit whose answer was lost and looked up has not run Also in this process.
 	done.Snapshot, done.Rows = res.Snapshot, st.Rows()
@@ -122,6 +131,9 @@ func (s *Sink) endJob(ctx context.Context, tx metadata.Tx, p refresh.Publication
 	}
 	if !ok {
 		return fault.CommitConflict.Newf("job %s changed in its own transaction", row.ID)
+	}
+	if err := maintain.ReleaseHolds(ctx, tx, row.ID); err != nil {
+		return err
 	}
 	return fail(s.Faults.Ended)
 }
