@@ -83,7 +83,7 @@ func TestRowsHaveTheirSchema(t *testing.T) {
 	}
 	r := jobTable.result(j)
 	defer r.Release()
-	for name, want := range map[string]string{"progress": "(null)", "started_at": "(null)", "submitted_at": "2026-01-02 03:04:05.000006Z", "error_code": "(null)", "attempt": "0"} {
+	for name, want := range map[string]string{"progress": "(null)", "started_at": "(null)", "submitted_at": "2026-01-02T03:04:05.000006Z", "error_code": "(null)", "attempt": "0"} {
 		i := r.Schema.FieldIndices(name)[0]
 		if got := r.Records.Column(i).ValueStr(0); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
