@@ -5,6 +5,7 @@ import (
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
 )
 
 // LoseAnswer makes the next COMMIT of a user's transaction seem to fail, before or after it has happened.
@@ -56,4 +57,14 @@ func (l *Lake) BusyConnections() int {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	return l.pool.out
+}
+
+// Builds is how many tables the journal has as being built.
+func (l *Lake) Builds(ctx context.Context) (n int, err error) {
+	err = l.store.View(ctx, func(tx metadata.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT id FROM {M}vega_builds`)
+		n = len(rows)
+		return err
+	})
+	return n, err
 }

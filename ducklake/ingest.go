@@ -245,9 +245,6 @@ func (l *Lake) insertScan(ctx context.Context, c *duck.Conn, table string, colum
 				WithHint("its columns are %s", columnNames(columns))
 		}
 		delete(byName, strings.ToLower(a.Name))
-		if err := castable(ctx, c, a, col); err != nil {
-			return 0, err
-		}
 		into, from = append(into, metadata.QuoteIdent(col.name)), append(from, metadata.QuoteIdent(a.Name))
 	}
 	for _, col := range columns {
@@ -255,8 +252,9 @@ func (l *Lake) insertScan(ctx context.Context, c *duck.Conn, table string, colum
 			return 0, fault.InvalidParameter.Newf("the rows lack column %s of the table %s, which cannot be NULL", metadata.QuoteIdent(col.name), table)
 		}
 	}
-	return c.Exec(ctx, `INSERT INTO `+table+` (`+strings.Join(into, `, `)+`) SELECT `+strings.Join(from, `, `)+
+	n, err := c.Exec(ctx, `INSERT INTO `+table+` (`+strings.Join(into, `, `)+`) SELECT `+strings.Join(from, `, `)+
 		` FROM temp.main.`+metadata.QuoteIdent(scanName))
+	return n, uncastable(err)
 }
 
 func columnNames(columns []column) string {
@@ -267,20 +265,14 @@ func columnNames(columns []column) string {
 	return strings.Join(names, ", ")
 }
 
-// castable refuses a column whose type DuckDB cannot turn into the table's, and names it.
-func castable(ctx context.Context, c *duck.Conn, a gate.Column, col column) error {
-	if strings.EqualFold(a.Type, col.sqlType) {
-		return nil
+// uncastable makes DuckDB's refusal to turn one type into another, which names the column, a fault of the request.
+func uncastable(err error) error {
+	var d *duck.Error
+	if errors.As(err, &d) && strings.Contains(d.Message, "Unimplemented type for cast") {
+		text, _, _ := strings.Cut(d.Message, "\n")
+		return fault.InvalidParameter.Newf("%s", text)
 	}
-	stmt, err := c.Prepare(ctx, `SELECT CAST(`+metadata.QuoteIdent(a.Name)+` AS `+col.sqlType+`) FROM temp.main.`+metadata.QuoteIdent(scanName))
-	if err != nil {
-		var d *duck.Error
-		if !errors.As(err, &d) {
-			return err
-		}
-		return fault.InvalidParameter.Newf("column %s comes as %s and cannot be stored as %s", metadata.QuoteIdent(a.Name), a.Type, col.sqlType)
-	}
-	return stmt.Close()
+	return err
 }
 
 // createFrom builds a table from the rows and lets it appear, in place of the one that is there for ReplaceTable.
