@@ -2,6 +2,7 @@ package ducklake
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -180,11 +181,8 @@ func prepare(ctx context.Context, c *connection, a *gate.Analysis) (Description,
 	}
 	defer stmt.Close()
 	d := Description{Params: stmt.Params()}
-	for _, col := range stmt.Columns() {
-		if col.Type == "" {
-			return d, nil
-		}
+	if d.Schema, err = stmt.Schema(); errors.Is(err, duck.ErrUnresolved) {
+		return d, nil
 	}
-	d.Schema, err = stmt.Schema()
 	return d, err
 }

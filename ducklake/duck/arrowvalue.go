@@ -34,6 +34,9 @@ func (c arrowCell) value() (v ddb.Value, err error) {
 	if c.i < 0 || c.i >= c.arr.Len() {
 		return ddb.Value{}, fmt.Errorf("duck: no value %d in an Arrow array of length %d", c.i, c.arr.Len())
 	}
+	if c.arr.IsNull(c.i) {
+		return typedNull(c.arr.DataType()), nil
+	}
 	return cellValue(c.arr, c.i)
 }
 
