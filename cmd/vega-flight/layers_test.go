@@ -38,11 +38,13 @@ var layers = []layer{
 	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ducklake", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
 	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake/..."}},
 
+	{"ivm/check", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake", "ducklake/..."}},
+
 	{"ivm/ddl", nil},
 	{"ivm/catalog", []string{"ivm/ddl"}},
 	{"ivm/job", []string{"ivm/ddl"}},
 	{"ivm/refresh", []string{"ivm/job", "ivm/catalog", "ivm/ddl"}},
-	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh", "ivm/check"}},
+	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh"}},
 
 	{"ducklake/duck", nil},
 	{"ducklake/types", nil},

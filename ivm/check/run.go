@@ -1,0 +1,135 @@
+package check
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/ducklake/maintain"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/job"
+	"github.com/vegadb/vega-flight/ivm/refresh"
+	"github.com/vegadb/vega-flight/ivm/store"
+)
+
+// Config says what to check.
+type Config struct {
+	Lake     *ducklake.Lake
+	Store    *store.Store
+	Text     refresh.Text
+	Servers  *maintain.Servers
+	Progress func(view string) // called before each view; may be nil
+}
+
+// Run checks a lake. The error is for what kept it from being checked.
+func Run(ctx context.Context, c Config) (Report, error) {
+	var r Report
+	facts, err := c.Store.Views().Load(ctx)
+	if err != nil {
+		return r, err
+	}
+	set := catalog.Resolve(facts)
+	r.Snapshot = facts.Revision.Snapshot
+	r.Views = len(set.Views)
+	definitions(&r, set)
+	for _, v := range set.Views {
+		if v.Problem != nil || v.Published.Generation == 0 {
+			continue
+		}
+		if c.Progress != nil {
+			c.Progress(v.Name().String())
+		}
+		if err := c.view(ctx, &r, v); err != nil {
+			return r, err
+		}
+	}
+	return r, c.leftovers(ctx, &r)
+}
+
+// definitions checks rows against tables and comments.
+func definitions(r *Report, set *catalog.Set) {
+	for _, v := range set.Views {
+		if v.Problem != nil {
+			r.add(true, Definition, v.Name().String(), "%v", v.Problem)
+		}
+	}
+	for _, v := range set.Repairs.Restore {
+		r.add(false, Comment, v.Name().String(), "the table's comment is not the definition; the next server restores it")
+	}
+	for _, v := range set.Unadopted {
+		r.add(false, Unadopted, v.Name().String(), "an administrator may adopt it with ALTER MATERIALIZED VIEW … OWNER TO")
+	}
+	for _, uuid := range set.Repairs.Forget {
+		r.add(false, Orphan, uuid, "the table was dropped by another program; the next server forgets the view")
+	}
+}
+
+// view compares one view with its query.
+func (c Config) view(ctx context.Context, r *Report, v *catalog.View) error {
+	name := v.Name().String()
+	version := v.Published.Frontier.SourceVersion
+	var tables []catalog.Table
+	err := c.Lake.Store().View(ctx, func(tx metadata.Tx) error {
+		if _, err := metadata.SnapshotAt(ctx, tx, version); err != nil {
+			return err
+		}
+		infos, err := metadata.Tables(ctx, tx, metadata.Filter{At: version})
+		tables = make([]catalog.Table, len(infos))
+		for i := range infos {
+			tables[i] = store.Table(infos[i])
+		}
+		return err
+	})
+	if errors.Is(err, fault.HistoryExpired.Sentinel()) {
+		r.add(false, Expired, name, "the content was computed at snapshot %d, which has expired", version)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	reads, _, err := refresh.Follow(v.Name(), v.Sources, tables)
+	if err != nil {
+		r.add(true, SourceChanged, name, "at snapshot %d: %v", version, err)
+		return nil
+	}
+	sql, err := c.Text.Read(ctx, v.Def.Query, reads, version)
+	if err != nil {
+		r.add(true, Definition, name, "%v", err)
+		return nil
+	}
+	cmp := comparison{lake: c.Lake, view: v, sql: sql}
+	if err := cmp.run(ctx, r); err != nil {
+		return err
+	}
+	r.Compared++
+	return nil
+}
+
+// leftovers looks for what nobody is working on.
+func (c Config) leftovers(ctx context.Context, r *Report) error {
+	servers, err := c.Servers.List(ctx)
+	if err != nil {
+		return err
+	}
+	live := map[string]bool{}
+	for _, s := range servers {
+		live[s.ID] = !s.Expired
+	}
+	unfinished := map[string]job.Job{}
+	jobs, err := c.Store.Jobs().List(ctx, job.Query{Unfinished: true})
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		unfinished[j.ID] = j
+		if !live[j.ServerID] {
+			r.add(false, Job, j.View, "job %s is %s on server %s, which is gone; the next server resumes it", j.ID, j.State, j.ServerID)
+		}
+	}
+	return c.Lake.Store().View(ctx, func(tx metadata.Tx) error {
+		l := left{c: c, r: r, live: live, unfinished: unfinished}
+		return l.look(ctx, tx)
+	})
+}
