@@ -121,7 +121,7 @@ func newValue(arg any, want ddb.Type) (ddb.Value, error) {
 }
 
 func hugeInt(b *big.Int) (ddb.HugeInt, bool) {
-	if b.BitLen() > 127 {
+	if b.BitLen() > 127 && !(b.Sign() < 0 && b.BitLen() == 128 && b.TrailingZeroBits() == 127) {
 		return ddb.HugeInt{}, false
 	}
 	lower := new(big.Int).And(b, new(big.Int).SetUint64(1<<64-1)).Uint64()

@@ -2,7 +2,9 @@ package duck
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	ddb "github.com/duckdb/duckdb-go-bindings"
 )
@@ -142,11 +144,13 @@ func (c *Conn) Prepare(ctx context.Context, sql string) (*Stmt, error) {
 	defer c.give()
 	stop := c.watch(ctx)
 	defer stop()
-	var list ddb.ExtractedStatements
-	n := ddb.ExtractStatements(c.raw, sql, &list)
+	list, n, err := c.extract(sql)
+	if err != nil {
+		return nil, err
+	}
 	defer ddb.DestroyExtracted(&list)
 	if n == 0 {
-		return nil, withContext(ctx, c.extractError(list, sql))
+		return nil, c.db.fail("Parser Error: there is no statement to run", "")
 	}
 	if n > 1 {
 		return nil, c.db.fail("Parser Error: a single statement was expected, not several", "")
@@ -161,14 +165,16 @@ func (c *Conn) Prepare(ctx context.Context, sql string) (*Stmt, error) {
 // runAllButLast runs the text's statements up to the last, which it returns
 // prepared; nil when the text has none.
 func (c *Conn) runAllButLast(sql string) (*Stmt, error) {
-	var list ddb.ExtractedStatements
-	n := ddb.ExtractStatements(c.raw, sql, &list)
+	list, n, err := c.extract(sql)
+	if err != nil {
+		return nil, err
+	}
 	defer ddb.DestroyExtracted(&list)
 	if n == 0 {
-		if message := ddb.ExtractStatementsError(list); message != "" {
-			return nil, c.db.fail(message, sql)
-		}
 		return nil, nil
+	}
+	if n > 1 {
+		sql = "" // DuckDB's positions count from each statement's own begin
 	}
 	for i := ddb.IdxT(0); ; i++ {
 		s, err := c.prepare(list, i, sql)
@@ -183,11 +189,23 @@ func (c *Conn) runAllButLast(sql string) (*Stmt, error) {
 	}
 }
 
-func (c *Conn) extractError(list ddb.ExtractedStatements, sql string) error {
-	if message := ddb.ExtractStatementsError(list); message != "" {
-		return c.db.fail(message, sql)
+// extract parses the text. DuckDB would stop at a NUL byte, and takes what is
+// not UTF-8 for no statement at all.
+func (c *Conn) extract(sql string) (list ddb.ExtractedStatements, n ddb.IdxT, err error) {
+	if !utf8.ValidString(sql) || strings.IndexByte(sql, 0) >= 0 {
+		return list, 0, c.db.fail("Parser Error: the text is not valid UTF-8 or has a NUL byte", "")
 	}
-	return c.db.fail("Parser Error: there is no statement to run", "")
+	n = ddb.ExtractStatements(c.raw, sql, &list)
+	if message := ddb.ExtractStatementsError(list); n == 0 && message != "" {
+		ddb.DestroyExtracted(&list)
+		return list, 0, c.db.fail(message, sql)
+	}
+	if own, err := Split(sql); err != nil || int(n) < len(own) {
+		// Measured: a text that begins with a letter outside of ASCII parses to nothing, without an error.
+		ddb.DestroyExtracted(&list)
+		return list, 0, c.db.fail("Parser Error: the text has a statement that DuckDB does not understand", "")
+	}
+	return list, n, nil
 }
 
 func (c *Conn) prepare(list ddb.ExtractedStatements, i ddb.IdxT, sql string) (*Stmt, error) {

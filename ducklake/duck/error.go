@@ -14,6 +14,10 @@ var ErrBusy = errors.New("duck: the connection is busy with another statement or
 // ErrClosed is returned for a connection, statement or database that is closed.
 var ErrClosed = errors.New("duck: closed")
 
+// ErrUnresolved is returned for the schema of a statement whose result depends
+// on the type of a parameter.
+var ErrUnresolved = errors.New("duck: the result's types depend on parameters")
+
 // Error is what DuckDB said, taken apart.
 type Error struct {
 	// Type is DuckDB's error class without the word "Error": "Binder",
@@ -118,15 +122,24 @@ func position(message, sql string) int {
 	if offset < 0 {
 		return -1
 	}
-	// The caret counts what a terminal shows; take runes as one column each.
-	for i := range text[offset:] {
+	for i, r := range text[offset:] {
 		if column <= 0 {
 			return start + offset + i
 		}
-		column--
+		column -= columns(r)
 	}
 	if column > 0 {
 		return -1
 	}
 	return start + len(text)
+}
+
+// columns is how many columns of a terminal DuckDB counts for a rune.
+func columns(r rune) int {
+	switch {
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
+		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
 }

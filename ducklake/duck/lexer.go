@@ -37,9 +37,11 @@ func lex(s string) (int, lexKind) {
 		return quoted(s, 2, '\'', true)
 	case c == '$':
 		return dollar(s)
+	case c >= utf8.RuneSelf && unicodeSpace(s) > 0:
+		return unicodeSpace(s), lexSpace
 	case isWord(c):
 		n := 1
-		for n < len(s) && (isWord(s[n]) || s[n] >= '0' && s[n] <= '9' || s[n] == '$') {
+		for n < len(s) && (isWord(s[n]) || s[n] >= '0' && s[n] <= '9' || s[n] == '$') && unicodeSpace(s[n:]) == 0 {
 			n++
 		}
 		return n, lexToken
@@ -51,6 +53,15 @@ func lex(s string) (int, lexKind) {
 		return n, lexToken
 	}
 	return 1, lexToken
+}
+
+// unicodeSpace is the length of the Unicode space that s begins with; 0 for none.
+func unicodeSpace(s string) int {
+	switch r, n := utf8.DecodeRuneInString(s); {
+	case r == 0xa0, r >= 0x2000 && r <= 0x200f, r == 0x2028, r == 0x2029, r == 0x202f, r == 0x205f, r == 0x3000, r == 0xfeff:
+		return n
+	}
+	return 0
 }
 
 func isWord(c byte) bool {

@@ -51,7 +51,7 @@ func (f frame) schema(c *Conn) (*arrow.Schema, error) {
 	zone := zoneOf(c)
 	for i, t := range f.types {
 		if !t.known() {
-			return nil, fmt.Errorf("duck: the type of column %d (%s) depends on a parameter", i+1, f.names[i])
+			return nil, ErrUnresolved
 		}
 		at, err := t.arrow(zone)
 		if err != nil {

@@ -43,14 +43,20 @@ func (s *Stmt) Kind() StatementKind {
 	return StatementKind(ddb.PreparedStatementType(s.raw))
 }
 
-// Columns describes the result. A column whose type depends on a parameter has
-// the type "".
+// Columns describes the result; nil when it depends on a parameter's type,
+// which even hides the number of columns.
 func (s *Stmt) Columns() []Column {
-	return s.frame().columns()
+	cs := s.frame().columns()
+	for _, c := range cs {
+		if c.Type == "" {
+			return nil
+		}
+	}
+	return cs
 }
 
-// Schema is the schema that the Reader will have. It fails when a column's type
-// depends on a parameter: bind first, or cast the parameter in the SQL.
+// Schema is the schema that the Reader will have. It is [ErrUnresolved] when
+// that depends on a parameter's type; then only the Reader knows it.
 func (s *Stmt) Schema() (*arrow.Schema, error) {
 	if err := s.conn.take(context.Background()); err != nil {
 		return nil, err
@@ -151,7 +157,7 @@ func (s *Stmt) exec(args []any) (int64, error) {
 	complete := false
 	defer func() { s.conn.discard(res, complete) }()
 	var changed int64
-	counts := ddb.ResultReturnType(*res) == ddb.ResultTypeChangedRows
+	counts := countsRows(res)
 	err = s.each(res, func(chunk ddb.DataChunk) error {
 		if counts && ddb.DataChunkGetSize(chunk) > 0 {
 			v := ddb.DataChunkGetVector(chunk, 0)
@@ -161,6 +167,18 @@ func (s *Stmt) exec(args []any) (int64, error) {
 	})
 	complete = err == nil
 	return changed, err
+}
+
+// countsRows says that the result is a number of changed rows. CREATE TABLE AS
+// gives one too, though DuckDB does not class it so.
+func countsRows(res *ddb.Result) bool {
+	switch ddb.ResultReturnType(*res) {
+	case ddb.ResultTypeChangedRows:
+		return true
+	case ddb.ResultTypeNothing:
+		return ddb.ColumnCount(res) == 1 && ddb.ColumnName(res, 0) == "Count" && ddb.ColumnType(res, 0) == ddb.TypeBigInt
+	}
+	return false
 }
 
 func (s *Stmt) rows(args []any) ([][]any, error) {
