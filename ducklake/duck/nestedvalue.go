@@ -78,15 +78,12 @@ func structValue(a *array.Struct, i int) (ddb.Value, error) {
 	return checked(ddb.CreateStructValue(t, vs), a.DataType())
 }
 
-// unionValue makes a union's value. The C API has no NULL of a member's type, so a
-// NULL member is NULL as a whole.
 func unionValue(a array.Union, child, i int) (ddb.Value, error) {
-	if a.Field(child).IsNull(i) {
-		return ddb.CreateNullValue(), nil
-	}
 	var vs values
 	defer func() { vs.destroy() }()
-	if err := vs.add(a.Field(child), i); err != nil {
+	if member := a.Field(child); member.IsNull(i) {
+		vs = values{typedNull(member.DataType())} // DuckDB takes no other NULL here
+	} else if err := vs.add(member, i); err != nil {
 		return ddb.Value{}, err
 	}
 	t, err := logicalType(a.DataType())

@@ -15,15 +15,20 @@ type watcher struct {
 	ended chan struct{} // closed by the watcher
 }
 
-// watch guards the statement that the caller is about to run; the returned
-// function must be called when it is over.
+// watch guards the statement that the caller is about to run, and shows it to
+// the context's gauge; the returned function must be called when it is over.
 func (c *Conn) watch(ctx context.Context) (stop func()) {
+	unfollow := func() {}
+	if g, ok := ctx.Value(gaugeKey{}).(*Gauge); ok {
+		unfollow = g.follow(c)
+	}
 	if ctx.Done() == nil {
-		return func() {}
+		return unfollow
 	}
 	w := &watcher{conn: c, over: make(chan struct{}), ended: make(chan struct{})}
 	unhook := context.AfterFunc(ctx, w.interrupt)
 	return func() {
+		unfollow()
 		close(w.over)
 		if !unhook() {
 			<-w.ended
