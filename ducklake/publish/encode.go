@@ -63,12 +63,17 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 		}
 		defer func() { err = errors.Join(err, release()) }()
 		if rows > int64(p.InlineRows) || !w.inlinable {
-			w.enc.staged, err = p.Stage(ctx, c, StageSpec{Table: pub.Table, Query: `SELECT * FROM temp.main.` + deltaView, JobID: pub.CommitID, Owner: pub.Owner}, nil)
-			return err
+			return p.stageDelta(ctx, c, w, deltaView)
 		}
 		w.enc.batches = pub.Delta.Insert
 		return p.encodeInlined(ctx, c, w)
 	})
+}
+
+// stageDelta makes files of a delta's rows.
+func (p *Publisher) stageDelta(ctx context.Context, c *duck.Conn, w *work, from string) (err error) {
+	w.enc.staged, err = p.Stage(ctx, c, StageSpec{Table: w.pub.Table, Query: `SELECT * FROM temp.main.` + from, JobID: w.pub.CommitID, Owner: w.pub.Owner}, nil)
+	return err
 }
 
 func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (err error) {
@@ -85,13 +90,40 @@ func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (e
 		_, dropErr := c.Exec(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.main.`+deltaTable)
 		err = errors.Join(err, dropErr)
 	}()
-	if w.enc.stats, err = inlinedStats(ctx, c, table); err != nil {
-		return err
-	}
 	if p.Store.Dialect() == metadata.PostgreSQL {
-		w.enc.wire, err = wireColumns(ctx, c, table)
+		ok, err := readBack(ctx, c, table)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return p.stageDelta(ctx, c, w, deltaTable)
+		}
+		if w.enc.wire, err = wireColumns(ctx, c, table); err != nil {
+			return err
+		}
 	}
+	w.enc.stats, err = inlinedStats(ctx, c, table)
 	return err
+}
+
+// readBack reports whether the nested values, which PostgreSQL catalogs have as DuckDB's text, are read back as they are.
+// DuckDB cannot do that with all texts inside two levels of nesting, and a value that it cannot read makes the whole table unreadable.
+func readBack(ctx context.Context, c *duck.Conn, table metadata.TableInfo) (bool, error) {
+	var checks []string
+	for i, col := range table.Columns {
+		if len(col.Children) > 0 {
+			checks = append(checks, fmt.Sprintf("TRY_CAST(CAST(c%[1]d AS VARCHAR) AS %[2]s) IS NOT DISTINCT FROM c%[1]d", i, col.SQLType()))
+		}
+	}
+	if len(checks) == 0 {
+		return true, nil
+	}
+	rows, err := c.Rows(ctx, `SELECT count(*) FROM temp.main.`+deltaTable+` WHERE NOT (`+strings.Join(checks, ` AND `)+`)`)
+	if err != nil {
+		return false, err
+	}
+	n, ok := rows[0][0].(int64)
+	return ok && n == 0, nil
 }
 
 func positions(n int) string {
@@ -191,8 +223,6 @@ func wireType(typ string) (array, cast string) {
 		return "text[]", "double precision"
 	case "time":
 		return "text[]", "time"
-	case "timetz":
-		return "text[]", "time with time zone"
 	case "uuid":
 		return "text[]", "uuid"
 	}

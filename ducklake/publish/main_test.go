@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -63,13 +64,22 @@ func (l *lake) open() {
 	l.db, err = duck.Open("", duck.Options{Config: map[string]string{"threads": "2"}})
 	must(l.t, err)
 	l.conn = l.connect()
-	for _, name := range []string{"ducklake", "postgres_scanner"} {
-		l.exec(fmt.Sprintf("LOAD '%s/v1.5.5/%s_%s/%s.duckdb_extension'", laketest.ExtensionDir(l.t), runtime.GOOS, runtime.GOARCH, name))
+	for _, file := range extensions(l.t) {
+		l.exec("LOAD '" + file + "'")
 	}
 	l.exec(`SET GLOBAL ducklake_retry_wait_ms = 2`)
 	l.exec(`SET GLOBAL TimeZone = 'UTC'`)
 	l.exec("ATTACH " + l.where)
 }
+
+// extensions are the files to LOAD.
+func extensions(t testing.TB) []string {
+	dir := fmt.Sprintf("%s/v1.5.5/%s_%s/", laketest.ExtensionDir(t), runtime.GOOS, runtime.GOARCH)
+	return []string{dir + "ducklake.duckdb_extension", dir + "postgres_scanner.duckdb_extension"}
+}
+
+// replaceTable puts a table into a query text that has $T for it.
+func replaceTable(query, table string) string { return strings.ReplaceAll(query, "$T", table) }
 
 // close ends everything; it may be called before the test's end.
 func (l *lake) close() {

@@ -29,7 +29,7 @@ var twinColumns = []struct{ name, typ, expr string }{
 	{"f", "DOUBLE", `CASE id % 13 WHEN 0 THEN '-inf'::DOUBLE WHEN 1 THEN -0.0 WHEN 2 THEN NULL ELSE id / 7 END`},
 	{"b", "BOOLEAN", `CASE id % 3 WHEN 0 THEN NULL ELSE id % 3 = 1 END`},
 	{"l", "INTEGER[]", `CASE id % 4 WHEN 0 THEN NULL WHEN 1 THEN [] ELSE [id, NULL, -id] END`},
-	{"s", "STRUCT(a INTEGER, b VARCHAR)", `CASE id % 6 WHEN 0 THEN NULL ELSE {'a': id, 'b': 'x, ''y'' [' || id} END`},
+	{"s", "STRUCT(a INTEGER, b VARCHAR)", `CASE id % 6 WHEN 0 THEN NULL ELSE {'a': id, 'b': 'x, y [' || id} END`},
 	{"m", "MAP(VARCHAR, INTEGER)", `CASE id % 6 WHEN 1 THEN NULL ELSE MAP {'k' || id: id} END`},
 	{"da", "DATE", `CASE id % 9 WHEN 0 THEN '-infinity'::DATE ELSE DATE '1999-12-31' + CAST(id AS INTEGER) END`},
 	{"u", "UUID", `CAST(lpad(to_hex(abs(id) * 7919 + CAST(id < 0 AS INTEGER)), 32, 'f') AS UUID)`},
@@ -474,8 +474,13 @@ func TestNativeCommitsAgainstTheirTwin(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d", mix.name, seed+uint64(i)), func(t *testing.T) {
 					began := time.Now()
 					w := newTwin(t, kind, seed+uint64(i))
-					w.run(15, mix.steps...)
+					steps := 15
+					if kind == laketest.PostgreSQL {
+						steps = 10 // each is several times slower
+					}
+					w.run(steps, mix.steps...)
 					t.Logf("%d snapshots in %v", len(w.at), time.Since(began).Round(time.Millisecond))
+					t.Run("another process", func(t *testing.T) { w.compareForeign(t, python(t), extensions(t)) })
 				})
 			}
 		}
