@@ -21,16 +21,33 @@ type Client struct {
 // Connect opens a connection; it is closed with the test.
 func (s *Server) Connect(t testing.TB) *Client {
 	t.Helper()
+	return s.ConnectAs(t, "")
+}
+
+// ConnectAs is Connect for the user with this API key.
+func (s *Server) ConnectAs(t testing.TB, key string) *Client {
+	t.Helper()
+	opts := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64 << 20))}
+	if key != "" {
+		opts = append(opts, grpc.WithPerRPCCredentials(apiKey(key)))
+	}
 	c, err := flightsql.NewClient(strings.TrimPrefix(s.Flight, "grpc://"), nil,
-		[]flight.ClientMiddleware{flight.NewClientCookieMiddleware()},
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+		[]flight.ClientMiddleware{flight.NewClientCookieMiddleware()}, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // the server may be gone
 	return &Client{c}
 }
+
+// apiKey is sent with every call.
+type apiKey string
+
+func (k apiKey) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"x-api-key": string(k)}, nil
+}
+
+func (apiKey) RequireTransportSecurity() bool { return false }
 
 // Query runs one statement and returns its rows as text; NULL is "(null)".
 func (c *Client) Query(ctx context.Context, sql string) ([][]string, error) {

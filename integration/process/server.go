@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,7 @@ type Options struct {
 	Lake string   // what --lake gets; required
 	Args []string // more flags
 	Env  []string // more environment
+	Wrap []string // a command that is put before the binary and must become it by exec
 }
 
 // Server is one run of the binary.
@@ -37,6 +39,9 @@ type Server struct {
 }
 
 var build = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("VEGA_BINARY"); path != "" {
+		return path, nil
+	}
 	root, err := Root()
 	if err != nil {
 		return "", err
@@ -50,7 +55,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return binary, nil
 })
 
-// Binary builds the server once per test process and returns its path.
+// Binary builds the server once per test process and returns its path; VEGA_BINARY is one that is built already.
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := build()
@@ -105,9 +110,10 @@ func Start(t testing.TB, o Options) *Server {
 func TryStart(t testing.TB, o Options) (*Server, error) {
 	t.Helper()
 	readyFile := filepath.Join(t.TempDir(), "ready.json")
-	args := append([]string{"serve", "--lake", o.Lake, "--extension-dir", ExtensionDir(t),
-		"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file", readyFile, "--log-level", "debug"}, o.Args...)
-	s := &Server{t: t, cmd: exec.Command(Binary(t), args...), done: make(chan struct{}), log: &tail{}}
+	args := append(slices.Clone(o.Wrap), Binary(t), "serve", "--lake", o.Lake, "--extension-dir", ExtensionDir(t),
+		"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file", readyFile, "--log-level", "debug")
+	args = append(args, o.Args...)
+	s := &Server{t: t, cmd: exec.Command(args[0], args[1:]...), done: make(chan struct{}), log: &tail{}}
 	s.cmd.Env = append(os.Environ(), o.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
@@ -137,6 +143,15 @@ func (s *Server) wait() {
 // Done is closed when the process has ended.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
+// Ended waits for the end of the process and returns how it was.
+func (s *Server) Ended() error {
+	<-s.done
+	return s.waited
+}
+
+// Expect says that the process is going to end by itself.
+func (s *Server) Expect() { s.meant = true }
+
 // Log is the end of what the server printed.
 func (s *Server) Log() string { return s.log.String() }
 
@@ -158,8 +173,7 @@ func (s *Server) Signal(sig syscall.Signal) {
 // Stop ends the process gracefully and returns how it ended.
 func (s *Server) Stop() error {
 	s.Signal(syscall.SIGTERM)
-	<-s.done
-	return s.waited
+	return s.Ended()
 }
 
 func (s *Server) cleanup() {
