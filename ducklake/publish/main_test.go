@@ -37,12 +37,18 @@ var schemas atomic.Int64
 
 func newLake(t testing.TB, kind laketest.Kind) *lake {
 	t.Helper()
-	dir := t.TempDir()
-	l := &lake{t: t, kind: kind, lock: metadata.NewCommitLock(), data: filepath.Join(dir, "files") + "/"}
-	schema, dsn := "", ""
+	dsn, schema := "", ""
 	if kind == laketest.PostgreSQL {
-		dsn = laketest.PostgresDSN(t)
-		schema = fmt.Sprintf("publish_%d", schemas.Add(1))
+		dsn, schema = laketest.PostgresDSN(t), fmt.Sprintf("publish_%d", schemas.Add(1))
+	}
+	return openLakeAt(t, kind, t.TempDir(), dsn, schema)
+}
+
+// openLakeAt opens the lake of a folder and, for PostgreSQL, a schema.
+func openLakeAt(t testing.TB, kind laketest.Kind, dir, dsn, schema string) *lake {
+	t.Helper()
+	l := &lake{t: t, kind: kind, lock: metadata.NewCommitLock(), data: filepath.Join(dir, "files") + "/"}
+	if kind == laketest.PostgreSQL {
 		l.where = fmt.Sprintf("'ducklake:postgres:%s' AS lake (DATA_PATH '%s', METADATA_SCHEMA '%s')", dsn, l.data, schema)
 	} else {
 		l.where = fmt.Sprintf("'ducklake:%s/a.ducklake' AS lake (DATA_PATH '%s')", dir, l.data)
