@@ -92,7 +92,8 @@ type Analysis struct {
 	Columns []Column
 	// Query is the query of CREATE TABLE AS, as written; the session layer fills the table from it.
 	Query  string
-	NoData bool // CREATE TABLE … AS … WITH NO DATA
+	Names  []string // the column names of CREATE TABLE t (a, b) AS, or none
+	NoData bool     // CREATE TABLE … AS … WITH NO DATA
 	Params []Param
 	Effect *SessionEffect
 

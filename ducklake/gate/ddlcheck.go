@@ -156,7 +156,7 @@ func (x *analyzer) typed(ref ObjectRef) error {
 	case a.Kind == CreateTableAs:
 		query := x.toks[st.queryFrom:st.queryTo]
 		from, to := query[0].start, query[len(query)-1].end
-		a.Query, a.NoData = x.text[from:to], st.noData
+		a.Query, a.NoData, a.Names = x.text[from:to], st.noData, st.columns
 		stmt, err := x.conn.Prepare(x.ctx, x.shadow[from:to])
 		if err != nil {
 			return x.refused(err)
