@@ -72,6 +72,7 @@ func (b *build) fill(ctx context.Context, s ConnSettings, attempts int, run func
 
 // publish gives the table its name, in place of the one that has it if replace is set.
 func (b *build) publish(ctx context.Context, name string, replace bool) error {
+	b.lake.beforePublish()
 	_, err := b.lake.Swap(ctx, metadata.Renaming{Schema: b.schema, From: b.table, To: name, Replace: replace},
 		func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 			return forgetBuild(ctx, tx, b.id)

@@ -37,6 +37,9 @@ type Config struct {
 	SpoolQuota int64
 	// Vega is DDL for the tables of the reserved in-memory catalog "vega", with unqualified names.
 	Vega []string
+	// Pin is told of every reader and transaction when it begins, and by what it returns when it ends, so that nothing
+	// is removed that one of them may still need. May be nil.
+	Pin func() (release func())
 	// Log gets what operators should know; default slog.Default().
 	Log *slog.Logger
 }
@@ -50,6 +53,7 @@ type place struct {
 	postgres string // the address, "" for an embedded catalog
 	schema   string // of the metadata, PostgreSQL only
 	file     string // the catalog file, embedded only
+	claim    string // what Open noted in claimed
 	data     string // with a slash at its end; "" is what the catalog says
 	movable  bool   // a folder lake: its data is where it is, whatever the catalog says
 }
@@ -75,7 +79,8 @@ func (c *Config) withDefaults() {
 // reserved are catalog names that an instance has for itself.
 var reserved = map[string]bool{"vega": true, "temp": true, "system": true, "memory": true, "pg_catalog": true, "information_schema": true}
 
-// resolve decides where the lake is. It creates nothing.
+// resolve decides where the lake is. It creates nothing, and opens no file: while this process has an embedded lake
+// open, closing another descriptor of its catalog would give up DuckDB's lock on it.
 func (c *Config) resolve() (place, error) {
 	if reserved[strings.ToLower(c.Name)] || strings.HasPrefix(strings.ToLower(c.Name), "__ducklake") {
 		return place{}, fault.ConfigInvalid.Newf("a lake cannot have the reserved name %q", c.Name)
@@ -116,10 +121,6 @@ func (c *Config) resolve() (place, error) {
 		if p.data == "" {
 			p.data = filepath.Join(path, "data") + "/"
 		}
-		path, catalog = p.file, p.file
-		if err := refuseSQLite(path); err != nil {
-			return place{}, err
-		}
 		return p, nil
 	case err != nil && !os.IsNotExist(err):
 		return place{}, fault.LakeUnreadable.Wrap(err, "the catalog file")
@@ -127,9 +128,6 @@ func (c *Config) resolve() (place, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".sqlite", ".sqlite3":
 		return place{}, sqliteRefused(path)
-	}
-	if err := refuseSQLite(path); err != nil {
-		return place{}, err
 	}
 	if data == "" && os.IsNotExist(err) {
 		data = path + ".files/"

@@ -3,6 +3,7 @@ package ducklake
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,23 +33,63 @@ func (s *Session) createTableAs(ctx context.Context, tx *transaction, a *gate.An
 	case exists && !target.Replace:
 		return 0, fault.ObjectExists.Newf("a table or view %s.%s exists already", metadata.QuoteIdent(target.Schema), metadata.QuoteIdent(target.Name))
 	}
-	if err := keepable(a.Columns); err != nil {
-		return 0, err
-	}
-	b, err := s.lake.startBuild(ctx, target.Schema, a.Columns)
+	columns, err := s.resultColumns(ctx, a, args)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.fillAndPublish(ctx, b, a, args)
+	if err := keepable(columns); err != nil {
+		return 0, err
+	}
+	b, err := s.lake.startBuild(ctx, target.Schema, renamed(columns))
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.fillAndPublish(ctx, b, a, columns, args)
 	if err != nil {
 		return 0, errors.Join(err, b.drop(ctx))
 	}
 	return n, nil
 }
 
-func (s *Session) fillAndPublish(ctx context.Context, b *build, a *gate.Analysis, args []any) (n int64, err error) {
+// resultColumns are the columns of the query. Those whose type a parameter decides are known with its value only.
+func (s *Session) resultColumns(ctx context.Context, a *gate.Analysis, args []any) ([]gate.Column, error) {
+	known := len(a.Columns) > 0
+	for _, c := range a.Columns {
+		known = known && c.Type != ""
+	}
+	if known {
+		return a.Columns, nil
+	}
+	var columns []gate.Column
+	ask := func(c *duck.Conn) error {
+		r, err := c.Query(ctx, `SELECT * FROM (`+a.Query+"\n) AS q LIMIT 0", args...)
+		if err != nil {
+			return err
+		}
+		for i, f := range r.Schema().Fields() {
+			typ, _ := f.Metadata.GetValue(duck.TypeNameKey)
+			col := gate.Column{Name: f.Name, Type: typ, LakeType: gate.LakeType(typ)}
+			if i < len(a.Names) {
+				col.Name = a.Names[i]
+			}
+			columns = append(columns, col)
+		}
+		return r.Close()
+	}
+	if a.TouchesTemp {
+		return columns, s.withOwn(ctx, ask)
+	}
+	c, err := s.lake.pool.take(ctx, s.Settings())
+	if err != nil {
+		return nil, s.lake.check(err)
+	}
+	defer s.lake.pool.give(c)
+	return columns, s.lake.check(ask(c.Conn))
+}
+
+func (s *Session) fillAndPublish(ctx context.Context, b *build, a *gate.Analysis, columns []gate.Column, args []any) (n int64, err error) {
 	if !a.NoData {
-		sql := `INSERT INTO ` + b.name() + ` SELECT ` + castAll(a.Columns) + ` FROM (` + a.Query + "\n) AS q(" + columnAliases(len(a.Columns)) + `)`
+		sql := `INSERT INTO ` + b.name() + ` SELECT ` + castAll(columns) + ` FROM (` + a.Query + "\n) AS q(" + columnAliases(len(columns)) + `)`
 		run := func(c *duck.Conn) (int64, error) { return c.Exec(ctx, sql, args...) }
 		if a.TouchesTemp {
 			n, err = s.writeOwn(ctx, run)
@@ -99,6 +140,20 @@ func keepable(columns []gate.Column) error {
 		}
 	}
 	return nil
+}
+
+// renamed makes equal names different as DuckDB's own CREATE TABLE AS does: a, a_1, a_2.
+func renamed(columns []gate.Column) []gate.Column {
+	out, taken, count := slices.Clone(columns), map[string]bool{}, map[string]int{}
+	for i, c := range columns {
+		key := strings.ToLower(c.Name)
+		for taken[strings.ToLower(out[i].Name)] {
+			count[key]++
+			out[i].Name = c.Name + "_" + strconv.Itoa(count[key])
+		}
+		taken[strings.ToLower(out[i].Name)] = true
+	}
+	return out
 }
 
 // castAll casts the columns of q to what the lake keeps; a value that does not fit is an error.

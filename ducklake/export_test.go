@@ -6,6 +6,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
 )
 
 // LoseAnswer makes the next COMMIT of a user's transaction seem to fail, before or after it has happened.
@@ -67,4 +68,25 @@ func (l *Lake) Builds(ctx context.Context) (n int, err error) {
 		return err
 	})
 	return n, err
+}
+
+// OnceBeforePublish runs f when the next built table is complete and about to get its name.
+func (l *Lake) OnceBeforePublish(f func()) {
+	l.beforePublish = func() {
+		l.beforePublish = func() {}
+		f()
+	}
+}
+
+// LoseCatalog makes the catalog database unreachable until the returned function is called.
+func (l *Lake) LoseCatalog() (back func()) {
+	real := l.store
+	l.store = goneStore{real}
+	return func() { l.store = real }
+}
+
+type goneStore struct{ metadata.Store }
+
+func (goneStore) Update(context.Context, func(metadata.Tx) error) error {
+	return fault.CatalogGone.Newf("it is not there")
 }

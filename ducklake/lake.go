@@ -34,8 +34,9 @@ type Lake struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	// commit is COMMIT on a connection; tests replace it to lose the answer.
-	commit func(ctx context.Context, c *duck.Conn) error
+	// What tests replace: COMMIT on a connection, and a step before a built table gets its name.
+	commit        func(ctx context.Context, c *duck.Conn) error
+	beforePublish func()
 }
 
 // Name is the lake's catalog name in SQL.
@@ -80,8 +81,19 @@ func (l *Lake) Acquire(ctx context.Context, s ConnSettings) (conn *duck.Conn, re
 	if err != nil {
 		return nil, nil, l.check(err)
 	}
-	var once sync.Once
-	return c.Conn, func() { once.Do(func() { l.pool.give(c) }) }, nil
+	unpin := l.pin()
+	return c.Conn, sync.OnceFunc(func() {
+		unpin()
+		l.pool.give(c)
+	}), nil
+}
+
+// pin says that a reader or transaction begins; the returned function, that it has ended.
+func (l *Lake) pin() (release func()) {
+	if l.config.Pin == nil {
+		return func() {}
+	}
+	return l.config.Pin()
 }
 
 // DDL runs one statement of trusted text that changes the lake's schema, by itself.
@@ -152,5 +164,6 @@ func (l *Lake) Close() error {
 		errs = append(errs, l.keep.Close())
 	}
 	errs = append(errs, l.db.Close(), l.temp.remove())
+	l.release()
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/extension"
@@ -26,24 +27,61 @@ func Open(ctx context.Context, c Config) (*Lake, error) {
 	}
 	l := &Lake{
 		config: c, place: at, log: c.Log,
-		lock:   metadata.NewCommitLock(),
-		ddl:    make(chan struct{}, 1),
-		spool:  &quota{limit: c.SpoolQuota},
-		notice: newNotice(),
-		fatal:  make(chan struct{}),
-		commit: commitOn,
-		stop:   func() {},
+		lock:          metadata.NewCommitLock(),
+		ddl:           make(chan struct{}, 1),
+		spool:         &quota{limit: c.SpoolQuota},
+		notice:        newNotice(),
+		fatal:         make(chan struct{}),
+		commit:        commitOn,
+		beforePublish: func() {},
+		stop:          func() {},
 	}
 	l.pool = &pool{connect: func() (*duck.Conn, error) { return l.db.Connect() }}
+	if err := l.claim(); err != nil {
+		return nil, err
+	}
 	if err := l.open(ctx); err != nil {
 		return nil, errors.Join(err, l.abandon())
 	}
 	return l, nil
 }
 
+// claimed are the catalog files that this process has open. DuckDB's lock on a file holds against other processes
+// only: two instances in one process would destroy it.
+var claimed sync.Map
+
+func (l *Lake) claim() error {
+	if l.place.postgres != "" {
+		return nil
+	}
+	l.place.claim = l.place.file
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(l.place.file)); err == nil {
+		l.place.claim = filepath.Join(dir, filepath.Base(l.place.file))
+	}
+	if file, err := filepath.EvalSymlinks(l.place.file); err == nil {
+		l.place.claim = file
+	}
+	if _, taken := claimed.LoadOrStore(l.place.claim, true); taken {
+		l.place.claim = ""
+		return fault.LakeLocked.Newf("this process has the lake %s open already", l.place.file)
+	}
+	if err := refuseSQLite(l.place.file); err != nil {
+		l.release()
+		return err
+	}
+	return nil
+}
+
+func (l *Lake) release() {
+	if l.place.claim != "" {
+		claimed.Delete(l.place.claim)
+	}
+}
+
 // abandon closes what open got done before it failed.
 func (l *Lake) abandon() error {
 	if l.db == nil {
+		l.release()
 		if l.temp != nil {
 			return l.temp.remove()
 		}

@@ -107,7 +107,9 @@ func (s *Session) enter(ctx context.Context) (_ context.Context, leave func(), _
 		timer := time.AfterFunc(limit, func() { cancel(errTimeLimit) })
 		unlimit = func() { timer.Stop() }
 	}
+	unpin := s.lake.pin()
 	return ctx, sync.OnceFunc(func() {
+		unpin()
 		unlimit()
 		unhook()
 		cancel(nil)
@@ -169,15 +171,19 @@ func (s *Session) WithConn(ctx context.Context, f func(*duck.Conn) error) error 
 		return err
 	}
 	defer leave()
+	return stopped(ctx, s.withOwn(ctx, f))
+}
+
+func (s *Session) withOwn(ctx context.Context, f func(*duck.Conn) error) error {
 	if err := s.take(ctx); err != nil {
-		return stopped(ctx, err)
+		return err
 	}
 	defer s.give()
 	c, err := s.private(ctx)
 	if err != nil {
-		return stopped(ctx, err)
+		return err
 	}
-	return stopped(ctx, s.lake.check(f(c.Conn)))
+	return s.lake.check(f(c.Conn))
 }
 
 // Close stops the session's work, rolls its transaction back and drops its temporary objects.

@@ -1,6 +1,7 @@
 package ducklake_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake"
@@ -179,4 +180,46 @@ func TestTemporaryObjectsInTransactions(t *testing.T) {
 	fails(t, err, fault.ObjectNotFound)
 	c.exec(`CREATE TEMP TABLE late AS SELECT 2 AS j`)
 	c.want(`FROM late`, "2")
+}
+
+func TestCreateTableAs(t *testing.T) {
+	c := connect(t, laketest.New(t, laketest.DuckDB))
+	names := func() string {
+		return strings.Join(c.rows(`SELECT column_name FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position`), " ")
+	}
+	for sql, want := range map[string]string{
+		`SELECT 1 AS a, 2 AS a, 3 AS "A", 4 AS a_1, 5 AS a`: "a a_1 A_2 a_1_1 a_3",
+		`SELECT 1 AS a_1, 2 AS a, 3 AS a`:                   "a_1 a a_2",
+		`SELECT 1, 'x' -- the last line is a comment`:       "1 'x'",
+		`(VALUES (1, 2))`:                                   "col0 col1",
+		`WITH q AS (SELECT 7 AS i) FROM q ORDER BY i;`:      "i",
+		`SELECT range::HUGEINT AS h, [range::HUGEINT] AS l, {'a': 1::UHUGEINT} AS s FROM range(3)`: "h l s",
+	} {
+		c.exec(`CREATE OR REPLACE TABLE t AS ` + sql)
+		if got := names(); got != want {
+			t.Errorf("%s: columns %q, want %q", sql, got, want)
+		}
+	}
+	c.exec(`CREATE OR REPLACE TABLE t ("x y", y) AS SELECT ? AS a, ?`, "text", 2.5)
+	if got := names(); got != "x y y" {
+		t.Errorf("columns %q", got)
+	}
+	c.want(`SELECT "x y", y, typeof("x y"), typeof(y) FROM t`, "text|2.5|VARCHAR|DOUBLE")
+	if n := c.exec(`CREATE OR REPLACE TABLE t AS SELECT range AS i FROM range(12345)`); n != 12345 {
+		t.Errorf("%d rows", n)
+	}
+	_, err := c.try(`CREATE OR REPLACE TABLE t AS SELECT (170141183460469231731687303715884105727::HUGEINT) AS i`)
+	if err == nil {
+		t.Error("a value that no lake type keeps was stored")
+	}
+	_, err = c.try(`CREATE OR REPLACE TABLE t AS SELECT '101'::BIT AS i`)
+	fails(t, err, fault.UnstableType)
+	_, err = c.try(`CREATE OR REPLACE TABLE t AS SELECT error('stop') AS i FROM range(3)`)
+	if err == nil {
+		t.Error("no error")
+	}
+	c.want(`SELECT count(*) FROM t`, "12345") // what failed replaced nothing
+	if n := must(c.Lake().Builds(ctx)); n != 0 {
+		t.Errorf("%d builds are left", n)
+	}
 }

@@ -21,6 +21,7 @@ type transaction struct {
 	wrote  bool             // rows of the lake
 	failed error            // why nothing but a rollback is possible
 	made   []gate.ObjectRef // temporary objects that a rollback takes away again
+	unpin  func()           // once it has begun
 }
 
 // Begin opens the session's transaction. It costs nothing in the lake before the first write.
@@ -125,6 +126,9 @@ func (s *Session) ending(txID string) (*transaction, error) {
 func (s *Session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.tx != nil && s.tx.unpin != nil {
+		s.tx.unpin()
+	}
 	s.tx = nil
 }
 
@@ -181,11 +185,13 @@ func (s *Session) begin(ctx context.Context, tx *transaction, c *connection) err
 	if tx.begun {
 		return nil
 	}
+	unpin := s.lake.pin()
 	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
+		unpin()
 		return s.lake.check(err)
 	}
 	s.mu.Lock()
-	tx.begun = true
+	tx.begun, tx.unpin = true, unpin
 	s.mu.Unlock()
 	return nil
 }
