@@ -89,7 +89,7 @@ func story(ctx context.Context, s *server, texts map[string][]byte) error {
 		"REFRESH MATERIALIZED VIEW carrier_delays",
 		"REFRESH MATERIALIZED VIEW carrier_delays",
 		"SELECT * FROM carrier_delays ORDER BY avg_arrival_delay DESC LIMIT 5",
-		"SELECT view_name, kind, state, rows_written, job_id FROM vega.jobs ORDER BY submitted_at",
+		"SELECT view, kind, trigger, state, rows_written, job_id FROM vega.jobs ORDER BY submitted_at",
 	} {
 		if err := c.do(ctx, sql); err != nil {
 			return err

@@ -18,11 +18,13 @@ import (
 const (
 	cancelJobAction = "vega.cancel_job"
 	jobStatusAction = "vega.job_status"
+	checkAction     = "vega.check"
 )
 
 var ownActions = map[string]func(*handles, []byte, flight.FlightService_DoActionServer) error{
 	cancelJobAction: (*handles).actCancel,
 	jobStatusAction: (*handles).actStatus,
+	checkAction:     (*handles).actCheck,
 }
 
 // actionTypes are all actions that DoAction takes, with what to send.
@@ -42,6 +44,7 @@ var actionTypes = []*flight.ActionType{
 	{Type: flightsql.CreatePreparedSubstraitPlanActionType, Description: "Not supported; answers UNIMPLEMENTED."},
 	{Type: cancelJobAction, Description: `Cancel a job or polled statement. Body: {"job": id}; answer: {"job", "state"}.`},
 	{Type: jobStatusAction, Description: `Where a job or polled statement stands. Body: {"job": id}; answer: {"job", "state", "phase", "progress", "rows", ...}.`},
+	{Type: checkAction, Description: `Verify every view and look for leftovers, for administrators. No body; answer: {"snapshot", "views", "compared", "findings"}.`},
 }
 
 func knownAction(name string) bool {
@@ -142,4 +145,20 @@ func (hs *handles) statusOf(ctx context.Context, id string) (handleMetadata, err
 	h.observe(j, 0)
 	now, _ := h.state()
 	return h.describe(now), nil
+}
+
+// actCheck verifies the lake. Its work ends with the call.
+func (hs *handles) actCheck(_ []byte, stream flight.FlightService_DoActionServer) error {
+	ctx := stream.Context()
+	if p, _ := auth.FromContext(ctx); !p.Admin {
+		return fault.PermissionDenied.Newf("%s is for administrators", checkAction)
+	}
+	if hs.svc.config.Check == nil {
+		return fault.NotYetSupported.Newf("this server offers no check")
+	}
+	report, err := hs.svc.config.Check(ctx)
+	if err != nil {
+		return err
+	}
+	return answer(report, stream)
 }

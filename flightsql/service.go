@@ -27,6 +27,8 @@ type Config struct {
 	SpoolDir string
 	// ServerID names this server among those of one lake; default: the lake's name for it.
 	ServerID string
+	// Check verifies the lake and returns a report that becomes JSON; nil: the server offers none.
+	Check func(ctx context.Context) (any, error)
 	// Live tells which servers of the lake have a lease; nil when there can be no other.
 	Live func(context.Context) (map[string]bool, error)
 }

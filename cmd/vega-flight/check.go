@@ -6,37 +6,49 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/spf13/cobra"
-)
 
-// finding is one line of the server's answer to the action vega.check.
-type finding struct {
-	Subject string `json:"subject"` // the view, job, file or hold
-	Problem string `json:"problem"` // stable name: DIFFERENT, NOT_REPRODUCIBLE, …; "" for a view that is right
-	Detail  string `json:"detail"`
-	Fatal   bool   `json:"fatal"` // false: worth knowing, nothing is wrong
-}
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/check"
+)
 
 func checkCommand() *cobra.Command {
 	var o sqlOptions
 	cmd := &cobra.Command{
-		Use:   "check [URI]",
+		Use:   "check [URI | LAKE]",
 		Short: "Recompute every view at its recorded snapshot and compare; verify definitions, staging and holds",
-		Long: `Ask a running server to verify its lake, as an administrator.
+		Long: `Verify a lake: every view is recomputed at the snapshot that its content names
+and compared with EXCEPT ALL both ways; definitions, staged files, holds and
+interrupted operations are looked at.
 
-Every view is recomputed at the snapshot that its content names and compared
-with EXCEPT ALL both ways; definitions, staged files and holds are verified.
-The lake stays in use meanwhile. Exit code 1 when something is wrong.`,
+With a server's URI (grpc://, grpc+tls://, grpc+unix://) the server does it,
+for an administrator, while the lake stays in use. With a lake (as for serve)
+this process opens it; an embedded lake must then not be served.
+
+Exit code 1 when something is wrong; notes alone are no failure.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.uri = "grpc://127.0.0.1:8815"
+			place := "grpc://127.0.0.1:8815"
 			if len(args) == 1 {
-				o.uri = args[0]
+				place = args[0]
 			}
-			return runCheck(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			var r check.Report
+			var err error
+			if strings.HasPrefix(place, "grpc") {
+				o.uri = place
+				r, err = checkServer(cmd.Context(), o, cmd.ErrOrStderr())
+			} else {
+				r, err = checkLake(cmd, place)
+			}
+			if err != nil {
+				return err
+			}
+			return report(cmd.OutOrStdout(), r)
 		},
 	}
 	f := cmd.Flags()
@@ -45,43 +57,67 @@ The lake stays in use meanwhile. Exit code 1 when something is wrong.`,
 	f.StringVar(&o.apiKey, "api-key", os.Getenv("VEGA_FLIGHT_API_KEY"), "API key (or VEGA_FLIGHT_API_KEY)")
 	f.StringVar(&o.caFile, "ca", "", "PEM file of certificates to trust, such as the server's own")
 	f.BoolVar(&o.skipVerify, "tls-skip-verify", false, "do not verify the server's certificate")
+	addFlags(f)
+	for _, hidden := range []string{"lake", "listen", "http", "ready-file", "users-file", "insecure"} {
+		_ = f.MarkHidden(hidden) // they exist: addFlags made them
+	}
 	return cmd
 }
 
-func runCheck(ctx context.Context, o sqlOptions, out, errOut io.Writer) error {
+func checkServer(ctx context.Context, o sqlOptions, errOut io.Writer) (check.Report, error) {
+	var r check.Report
 	conn, err := dial(ctx, o, errOut)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer conn.Close()
 	answers, err := conn.client.Client.DoAction(conn.outgoing(ctx), &flight.Action{Type: "vega.check"})
 	if err != nil {
-		return clientError(err)
+		return r, clientError(err)
 	}
-	wrong := 0
-	for {
-		r, err := answers.Recv()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return clientError(err)
-		}
-		var f finding
-		if err := json.Unmarshal(r.GetBody(), &f); err != nil {
-			return fmt.Errorf("the server's answer is not understood: %w", err)
-		}
-		switch {
-		case f.Problem == "":
-			fmt.Fprintf(out, "ok  %s\n", f.Subject)
-		case f.Fatal:
-			wrong++
-			fmt.Fprintf(out, "BAD %s: %s: %s\n", f.Subject, f.Problem, f.Detail)
-		default:
-			fmt.Fprintf(out, "  - %s: %s: %s\n", f.Subject, f.Problem, f.Detail)
-		}
+	answer, err := answers.Recv()
+	if err != nil {
+		return r, clientError(err)
 	}
-	if wrong > 0 {
-		return fmt.Errorf("%d findings", wrong)
+	if err := json.Unmarshal(answer.GetBody(), &r); err != nil {
+		return r, fault.InternalError.Wrap(err, "the server's answer is not understood")
+	}
+	if _, err := answers.Recv(); !errors.Is(err, io.EOF) {
+		return r, clientError(err)
+	}
+	return r, nil
+}
+
+// checkLake opens the lake itself. It takes no server's name and no lease: it owns nothing.
+func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
+	c, err := loadConfig(cmd.Flags(), "", os.LookupEnv)
+	if err != nil {
+		return r, err
+	}
+	c.Lake = place
+	if c.ServerID == "" && c.serverID() != "embedded" {
+		c.ServerID = fmt.Sprintf("check-%d", os.Getpid())
+	}
+	ctx := cmd.Context()
+	h, err := openHouse(ctx, c, "", newMetrics(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, h.close(context.WithoutCancel(ctx))) }()
+	return h.check(ctx)
+}
+
+func report(w io.Writer, r check.Report) error {
+	failures := 0
+	for _, f := range r.Findings {
+		if f.Failure {
+			failures++
+		}
+		fmt.Fprintln(w, f)
+	}
+	fmt.Fprintf(w, "%d views at snapshot %d, %d compared, %d findings\n", r.Views, r.Snapshot, r.Compared, len(r.Findings))
+	if failures > 0 {
+		return fmt.Errorf("%d failures", failures)
 	}
 	return nil
 }

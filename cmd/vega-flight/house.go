@@ -16,6 +16,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/ivm"
 	"github.com/vegadb/vega-flight/ivm/bind"
+	"github.com/vegadb/vega-flight/ivm/check"
 	"github.com/vegadb/vega-flight/ivm/job"
 	"github.com/vegadb/vega-flight/ivm/sink/lake"
 	"github.com/vegadb/vega-flight/ivm/store"
@@ -27,6 +28,8 @@ type house struct {
 	engine     *ivm.Engine
 	publisher  *publish.Publisher
 	sink       *lake.Sink
+	rows       *store.Store
+	text       *bind.Text
 	servers    *maintain.Servers
 	pins       *maintain.Pins
 	maintainer *maintain.Maintainer
@@ -81,10 +84,10 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	if h.publisher, err = h.lake.NewPublisher(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := store.Open(ctx, h.lake.Store())
-	if err != nil {
+	if h.rows, err = store.Open(ctx, h.lake.Store()); err != nil {
 		return nil, err
 	}
+	rows := h.rows
 	h.servers = &maintain.Servers{Store: h.lake.Store(), Lease: c.Lease}
 	owner, err := h.servers.Register(ctx, h.lake.ServerID(), address)
 	if err != nil {
@@ -97,11 +100,12 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	}
 	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Log: log})
 	binder := &bind.Binder{Lake: h.lake}
+	h.text = &bind.Text{Lake: h.lake.Name(), Parse: binder.Parse}
 	h.engine, err = ivm.New(ivm.Config{
 		LakeName: h.lake.Name(), ServerID: h.lake.ServerID(),
 		Views: rows.Views(), History: rows.History(), Jobs: rows.Jobs(), Schedules: rows.Schedules(),
 		Binder: binder, Tables: h.sink, Upkeep: h.sink, Sources: h.sink, Lake: h.sink, Clock: h.sink,
-		Text:  &bind.Text{Lake: h.lake.Name(), Parse: binder.Parse},
+		Text:  h.text,
 		Fence: func() int64 { return h.fence().Epoch }, Live: live, Commits: h.lake.Watch,
 		Workers: c.JobWorkers, Keep: c.JobHistory, KeepFor: c.JobRetention, Ended: figures.jobEnded, Log: log,
 	})
@@ -118,6 +122,11 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 		Log:       log, Every: c.MaintenanceInterval, PublicationRetention: c.PublicationRetention, UserRetention: c.SnapshotRetention,
 	})
 	return h, nil
+}
+
+// check verifies the views and looks for leftovers.
+func (h *house) check(ctx context.Context) (check.Report, error) {
+	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers})
 }
 
 // live are the servers whose lease holds.
