@@ -76,7 +76,11 @@ func (x *analyzer) run() error {
 		return err
 	}
 	for _, f := range a.Functions {
-		a.TouchesTemp = a.TouchesTemp || f == "getvariable" || x.temp[f+"("] != ""
+		a.TouchesTemp = a.TouchesTemp || f == "getvariable"
+	}
+	for _, kind := range x.temp {
+		// A temporary view or macro may stand for any name, even inside of the lake's views.
+		a.TouchesTemp = a.TouchesTemp || kind != TableObject
 	}
 	switch {
 	case a.Kind == Select || a.Kind == Describe || a.Kind == Explain || a.Kind.DML():

@@ -146,7 +146,7 @@ func (r *realLake) Objects(ctx context.Context, have int64) (*Objects, error) {
 				WHERE macro_id = %s AND impl_id = %s ORDER BY column_id`, id, row[1])) {
 			param := MacroParam{Name: p[0].(string)}
 			if typ, _ := p[1].(string); typ != "unknown" {
-				param.Type = typ
+				param.Type = map[string]string{"float64": "DOUBLE", "int32": "INTEGER"}[typ]
 			}
 			if d, _ := p[2].(string); p[3] != "unknown" {
 				param.Default = literal(d)
