@@ -105,6 +105,9 @@ func (s *duckStore) View(ctx context.Context, fn func(Tx) error) error {
 
 // once runs one transaction. What must not be half done (BEGIN's counterpart) is not interrupted by ctx.
 func (s *duckStore) once(ctx context.Context, c Conn, readOnly bool, fn func(Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	end := context.WithoutCancel(ctx)
 	begin := `BEGIN TRANSACTION`
 	if readOnly {
