@@ -9,13 +9,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
 // printer writes the result of one statement.
 type printer interface {
-	print(r *flight.Reader) error
+	print(r array.RecordReader) error
 	end() error
 }
 
@@ -39,7 +38,7 @@ type tablePrinter struct {
 
 const tableRows = 1000
 
-func (p *tablePrinter) print(r *flight.Reader) error {
+func (p *tablePrinter) print(r array.RecordReader) error {
 	if p.header == nil {
 		for _, f := range r.Schema().Fields() {
 			p.header = append(p.header, f.Name)
@@ -122,11 +121,19 @@ func cell(col arrow.Array, i int, null string) string {
 	if col.IsNull(i) {
 		return null
 	}
-	s := col.ValueStr(i)
+	s := text(col, i)
 	if strings.ContainsAny(s, "\n\r\t") {
 		s = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s)
 	}
 	return s
+}
+
+// text is a value as DuckDB would print it: a decimal keeps its scale.
+func text(col arrow.Array, i int) string {
+	if d, ok := col.(*array.Decimal128); ok {
+		return d.Value(i).ToString(d.DataType().(*arrow.Decimal128Type).Scale)
+	}
+	return col.ValueStr(i)
 }
 
 // csvPrinter writes RFC 4180 with a header; NULL is the empty field.
@@ -135,7 +142,7 @@ type csvPrinter struct {
 	header bool
 }
 
-func (p *csvPrinter) print(r *flight.Reader) error {
+func (p *csvPrinter) print(r array.RecordReader) error {
 	if !p.header {
 		p.header = true
 		names := make([]string, len(r.Schema().Fields()))
@@ -151,7 +158,7 @@ func (p *csvPrinter) print(r *flight.Reader) error {
 			for j, col := range rec.Columns() {
 				fields[j] = ""
 				if col.IsValid(i) {
-					fields[j] = csvField(col.ValueStr(i))
+					fields[j] = csvField(text(col, i))
 				}
 			}
 			if _, err := fmt.Fprintln(p.w, strings.Join(fields, ",")); err != nil {
@@ -175,7 +182,7 @@ func csvField(s string) string {
 // jsonPrinter writes one object a line.
 type jsonPrinter struct{ w io.Writer }
 
-func (p *jsonPrinter) print(r *flight.Reader) error {
+func (p *jsonPrinter) print(r array.RecordReader) error {
 	for r.Next() {
 		if err := array.RecordToJSON(r.RecordBatch(), p.w); err != nil {
 			return err
@@ -192,7 +199,7 @@ type arrowPrinter struct {
 	ipc *ipc.Writer
 }
 
-func (p *arrowPrinter) print(r *flight.Reader) error {
+func (p *arrowPrinter) print(r array.RecordReader) error {
 	if p.ipc == nil {
 		p.ipc = ipc.NewWriter(p.w, ipc.WithSchema(r.Schema()))
 	}

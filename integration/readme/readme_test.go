@@ -83,7 +83,7 @@ func TestWhatTheReadmeSaysRuns(t *testing.T) {
 			}
 			cmd := exec.Command("go", "run", "./"+filepath.Join(".build", filepath.Base(dir)))
 			cmd.Dir = root
-			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "9.50") {
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "9.5") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		}
