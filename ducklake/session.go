@@ -211,6 +211,9 @@ func (s *Session) Close() error {
 		// Its end rolls back what is open on it.
 		errs = append(errs, s.own.Close())
 	}
+	if s.tx != nil {
+		s.tx.over()
+	}
 	errs = append(errs, s.gate.Close())
 	return errors.Join(errs...)
 }

@@ -24,6 +24,13 @@ type transaction struct {
 	unpin  func()           // once it has begun
 }
 
+// over lets go of the snapshot, when COMMIT or ROLLBACK has run.
+func (t *transaction) over() {
+	if t.unpin != nil {
+		t.unpin()
+	}
+}
+
 // Begin opens the session's transaction. It costs nothing in the lake before the first write.
 func (s *Session) Begin(ctx context.Context) (txID string, err error) {
 	if err := s.take(ctx); err != nil {
@@ -67,6 +74,7 @@ func (s *Session) Commit(ctx context.Context, txID string) error {
 	if err != nil {
 		return err
 	}
+	defer tx.over()
 	if !tx.begun {
 		s.forget()
 		return nil
@@ -102,6 +110,7 @@ func (s *Session) Rollback(ctx context.Context, txID string) error {
 	if err != nil {
 		return err
 	}
+	defer tx.over()
 	if !tx.begun {
 		s.forget()
 		return nil
@@ -126,9 +135,6 @@ func (s *Session) ending(txID string) (*transaction, error) {
 func (s *Session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tx != nil && s.tx.unpin != nil {
-		s.tx.unpin()
-	}
 	s.tx = nil
 }
 

@@ -29,8 +29,10 @@ type needs struct {
 	// floor: this snapshot and all later ones are needed; newest if nothing else says so.
 	floor int64
 	exact map[int64]bool
-	// readersSince is when the oldest reader began; zero if there is none. It reads the snapshot that was the newest then.
+	// readersSince is when the oldest reader began of those that read what was the newest then; zero if there is none.
 	readersSince time.Time
+	// filesSince is when the oldest of all readers began; zero if there is none. It may have any file open that was live then.
+	filesSince time.Time
 }
 
 // policy says how old a snapshot must be to go.
@@ -96,27 +98,37 @@ func (m *Maintainer) readNeeds(ctx context.Context, tx metadata.Tx) (n needs, no
 	for _, p := range published {
 		n.exact[p.Snapshot] = true
 	}
-	reader := func(snapshot int64, since time.Time) {
-		if n.readersSince.IsZero() || since.Before(n.readersSince) {
-			n.readersSince = since
+	if pins := m.Pins.Needs(); pins.Readers > 0 {
+		if pins.Snapshot > 0 {
+			n.floor = min(n.floor, pins.Snapshot)
 		}
-		if snapshot > 0 {
-			n.floor = min(n.floor, snapshot)
+		if pins.Newest > 0 {
+			n.readersSince = now.Add(-pins.Newest)
 		}
-	}
-	if snapshot, age, ok := m.Pins.Oldest(); ok {
-		reader(snapshot, now.Add(-age))
+		n.filesSince = now.Add(-pins.Any)
 	}
 	servers, err := listServers(ctx, tx)
 	if err != nil {
 		return n, now, err
 	}
 	for _, s := range servers {
-		if s.ID != m.Owner.ServerID && !s.PinnedSince.IsZero() && !s.Expired {
-			reader(s.PinnedSnapshot, s.PinnedSince)
+		if s.ID == m.Owner.ServerID || s.PinnedSince.IsZero() || s.Expired {
+			continue
 		}
+		if s.PinnedSnapshot > 0 {
+			n.floor = min(n.floor, s.PinnedSnapshot)
+		}
+		n.readersSince, n.filesSince = earlier(n.readersSince, s.PinnedSince), earlier(n.filesSince, s.PinnedSince)
 	}
 	return n, now, nil
+}
+
+// earlier is the earlier of two times, of which the first may be zero for none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // expire removes snapshots nobody needs from the catalog. Their files are only marked.
@@ -237,8 +249,8 @@ func (m *Maintainer) cleanup(ctx context.Context, r *Report) error {
 			return err
 		}
 		before = now.Add(-m.CleanupDelay)
-		if !n.readersSince.IsZero() && n.readersSince.Add(-clockRoom).Before(before) {
-			before = n.readersSince.Add(-clockRoom)
+		if !n.filesSince.IsZero() {
+			before = earlier(before, n.filesSince.Add(-clockRoom))
 		}
 		rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}ducklake_files_scheduled_for_deletion WHERE schedule_start < $1`, before)
 		if err == nil {

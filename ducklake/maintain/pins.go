@@ -32,16 +32,27 @@ func (p *Pins) Pin(snapshot int64) (release func()) {
 	}
 }
 
-// Oldest is the oldest snapshot that is pinned by number (0: none is) and how long ago the oldest reader began.
-func (p *Pins) Oldest() (snapshot int64, age time.Duration, ok bool) {
+// Needs is what the pins add up to.
+type Needs struct {
+	Snapshot int64         // the oldest that is pinned by number, 0 if none is
+	Newest   time.Duration // how long ago the oldest reader of what was newest then began, 0 if there is none
+	Any      time.Duration // how long ago the oldest of all began
+	Readers  int
+}
+
+// Needs adds the pins up.
+func (p *Pins) Needs() Needs {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	n := Needs{Readers: len(p.live)}
 	for one := range p.live {
-		ok = true
-		age = max(age, time.Since(one.since))
-		if one.snapshot != 0 && (snapshot == 0 || one.snapshot < snapshot) {
-			snapshot = one.snapshot
+		age := max(time.Since(one.since), 1)
+		n.Any = max(n.Any, age)
+		if one.snapshot == 0 {
+			n.Newest = max(n.Newest, age)
+		} else if n.Snapshot == 0 || one.snapshot < n.Snapshot {
+			n.Snapshot = one.snapshot
 		}
 	}
-	return snapshot, age, ok
+	return n
 }

@@ -104,8 +104,8 @@ func (s *Servers) Renew(ctx context.Context, f publish.Fence, pins *Pins) error 
 		}
 		var snapshot, since any
 		if pins != nil {
-			if oldest, age, ok := pins.Oldest(); ok {
-				snapshot, since = oldest, now.Add(-age)
+			if n := pins.Needs(); n.Readers > 0 {
+				snapshot, since = n.Snapshot, now.Add(-n.Any)
 			}
 		}
 		n, err := tx.Exec(ctx, `UPDATE {M}vega_servers SET lease_until = `+until(tx.Dialect(), "$3")+`, pinned_snapshot = $4, pinned_since = $5
