@@ -18,4 +18,8 @@ var checksums = map[string]map[string]string{
 		DuckLake: "c7baf45b87f19cb3191c228b820857d573761d344c7855570dcc7eb3b8f1ff9e",
 		Postgres: "0df780444ce04a75c5a4e7b89896eab5cebe1ca21163fc6c267f3365ffe4a3c1",
 	},
+	"windows_amd64": {
+		DuckLake: "4546a5c6d9bc52cc122bc76e521c996e1ac31e71a25e01c531db8d3bb65e2ef0",
+		Postgres: "fc026ca03659889080606f0dacfd4e3976479df52660fafc763642e14bb36be2",
+	},
 }
