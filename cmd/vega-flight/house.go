@@ -95,10 +95,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 		return nil, err
 	}
 	h.owner.Store(&owner)
-	var live func(context.Context) (map[string]bool, error)
-	if h.lake.Shared() {
-		live = h.live
-	}
+	live := h.others()
 	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Log: log})
 	binder := &bind.Binder{Lake: h.lake}
 	h.text = &bind.Text{Lake: h.lake.Name(), Parse: binder.Parse}
@@ -128,6 +125,14 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 // check verifies the views and looks for leftovers.
 func (h *house) check(ctx context.Context) (check.Report, error) {
 	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers})
+}
+
+// others tells which servers live, nil when there can be no other one.
+func (h *house) others() func(context.Context) (map[string]bool, error) {
+	if !h.lake.Shared() {
+		return nil
+	}
+	return h.live
 }
 
 // live are the servers whose lease holds.

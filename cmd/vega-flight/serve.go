@@ -67,7 +67,7 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	defer func() { err = errors.Join(err, h.close(closing)) }()
 	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
 	svc, err := flightsql.New(ctx, flightsql.Config{
-		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: h.lake.TempDir(),
+		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: h.lake.TempDir(), Live: h.others(),
 		Check: func(ctx context.Context) (any, error) { return h.check(ctx) },
 		Limits: flightsql.Limits{
 			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
