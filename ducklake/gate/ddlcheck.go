@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
@@ -202,12 +203,12 @@ func (x *analyzer) try(ref TableRef) (columns []Column, err error) {
 	defer x.gate.probing.Unlock()
 	conn := x.gate.prober
 	for _, sql := range []string{"USE " + ident(x.gate.config.Lake) + "." + ident(x.env.Schema), "BEGIN"} {
-		if _, err := conn.Exec(x.ctx, sql); err != nil {
+		if _, err := conn.Exec(context.WithoutCancel(x.ctx), sql); err != nil {
 			return nil, refused(err, 0)
 		}
 	}
 	defer func() {
-		_, end := conn.Exec(x.ctx, "ROLLBACK")
+		_, end := conn.Exec(context.WithoutCancel(x.ctx), "ROLLBACK")
 		err = errors.Join(err, end)
 	}()
 	if _, err := conn.Exec(x.ctx, x.shadow); err != nil {

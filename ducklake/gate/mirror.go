@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,53 @@ func (m *mirror) fill(o *Objects) {
 			m.badMacro[lower(f.Name)] = "the name is one of the lake's own functions"
 		}
 	}
+}
+
+// grownFrom says that m has all of old, unchanged and usable, and beside it new tables and views whose names no
+// stored text can mean already.
+func (m *mirror) grownFrom(old *mirror) bool {
+	if !old.loaded || len(old.broken) > 0 || len(old.badMacro) > 0 || len(old.macros) != len(m.macros) {
+		return false
+	}
+	taken := map[string]bool{}
+	for k, s := range old.schemas {
+		if m.schemas[k] != s {
+			return false
+		}
+	}
+	for k, t := range old.tables {
+		if now := m.tables[k]; now == nil || now.UUID != t.UUID || !now.same(t) {
+			return false
+		}
+		taken[k.name] = true
+	}
+	for k, v := range old.views {
+		if now := m.views[k]; now == nil || now.SQL != v.SQL || now.Name != v.Name || !slices.Equal(now.Aliases, v.Aliases) {
+			return false
+		}
+		taken[k.name] = true
+	}
+	for k, f := range old.macros {
+		if now := m.macros[k]; now == nil || now.ddl("") != f.ddl("") {
+			return false
+		}
+	}
+	for k := range m.tables {
+		if old.tables[k] == nil && taken[k.name] {
+			return false
+		}
+	}
+	for k := range m.views {
+		if old.views[k] == nil && taken[k.name] {
+			return false
+		}
+	}
+	return true
+}
+
+// same says that two tables have the same name and columns.
+func (t *Table) same(other *Table) bool {
+	return t.Name == other.Name && slices.Equal(t.Columns, other.Columns)
 }
 
 // ddl is the statement that makes the table in the shadow.
@@ -139,7 +187,7 @@ func lakeMacros(lake, schema string) []string {
 // found from every search path.
 func sessionMacros() []string {
 	table := `'"' || replace(catalog, '"', '""') || '"."' || replace(schema_name, '"', '""') || '"."' || replace(table_name, '"', '""') || '"'`
-	const in = "CREATE TEMP MACRO ducklake_"
+	const in = "CREATE OR REPLACE TEMP MACRO ducklake_"
 	const window = "(catalog, schema_name, table_name, start_snapshot, end_snapshot) AS TABLE "
 	return []string{
 		in + "snapshots(catalog) AS TABLE " + snapshotsShape,

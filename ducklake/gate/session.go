@@ -88,6 +88,7 @@ func (s *Session) enter(ctx context.Context, env Env) error {
 	if s.path == path {
 		return nil
 	}
+	s.path = ""
 	if _, err := s.conn.Exec(ctx, "USE "+path); err != nil {
 		return refused(err, 0)
 	}

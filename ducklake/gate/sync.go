@@ -23,7 +23,8 @@ func (g *Gate) Sync(ctx context.Context, lake Lake) error {
 	}
 	next := newMirror(g.config.Lake, g.functions)
 	next.fill(objects)
-	b := &builder{gate: g, ctx: ctx, old: g.mirror, next: next}
+	// Once begun it ends, whoever waits for it: half a mirror would stop everybody.
+	b := &builder{gate: g, ctx: context.WithoutCancel(ctx), old: g.mirror, next: next}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cache.clear()
@@ -51,6 +52,7 @@ type builder struct {
 	gate      *Gate
 	ctx       context.Context
 	old, next *mirror
+	grows     bool // tables and views were added, and nothing that was there has changed
 }
 
 func (b *builder) exec(sql string) error {
@@ -59,11 +61,14 @@ func (b *builder) exec(sql string) error {
 }
 
 func (b *builder) run() error {
+	b.grows = b.next.grownFrom(b.old)
 	if err := b.exec("USE " + ident(b.gate.config.Lake) + ".main"); err != nil {
 		return err
 	}
-	if err := b.dropStored(); err != nil {
-		return err
+	if !b.grows {
+		if err := b.dropStored(); err != nil {
+			return err
+		}
 	}
 	if err := b.schemas(); err != nil {
 		return err
@@ -147,7 +152,7 @@ func (b *builder) tables() error {
 		schema, name := r[0].(string), r[1].(string)
 		k := keyOf(schema, name)
 		now, was := b.next.tables[k], b.old.tables[k]
-		if now != nil && was != nil && now.ddl(lake) == was.ddl(lake) && now.Name == name {
+		if now != nil && was != nil && now.same(was) && now.Name == name {
 			kept[k] = true
 			continue
 		}
@@ -257,7 +262,10 @@ func (b *builder) stored() error {
 func (b *builder) texts() []*storedText {
 	var out []*storedText
 	lake := b.gate.config.Lake
-	for _, v := range b.next.views {
+	for k, v := range b.next.views {
+		if b.grows && b.old.views[k] != nil {
+			continue
+		}
 		s := &storedText{view: v, texts: []string{v.SQL}}
 		if _, clean, err := scan(v.SQL); err == nil {
 			if shadow, _, err := withoutAt(clean); err == nil {
@@ -266,7 +274,10 @@ func (b *builder) texts() []*storedText {
 		}
 		out = append(out, s)
 	}
-	for _, f := range b.next.macros {
+	for k, f := range b.next.macros {
+		if b.grows && b.old.macros[k] != nil {
+			continue
+		}
 		s := &storedText{macro: f, sql: f.ddl(lake)}
 		for _, o := range f.Overloads {
 			s.texts = append(s.texts, o.SQL)
