@@ -2,6 +2,7 @@ package ivm
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -18,9 +19,19 @@ func (e *Engine) create(ctx context.Context, c Caller, s *ddl.CreateView) (r Res
 		return Result{}, false, err
 	}
 	defer release()
+	for attempt := 0; ; attempt++ {
+		r, wait, err = e.tryCreate(ctx, c, s)
+		// The name was free and is taken: another server was quicker, and what that means depends on what it made.
+		if attempt == 2 || !errors.Is(err, fault.ObjectExists.Sentinel()) {
+			return r, wait, err
+		}
+	}
+}
+
+func (e *Engine) tryCreate(ctx context.Context, c Caller, s *ddl.CreateView) (r Result, wait bool, err error) {
 	name, err := e.c.Binder.Place(c.Session, s.Name)
 	if err != nil {
-		return Result{}, false, err
+		return Result{}, false, place(err, s.NameOffset)
 	}
 	set, err := e.views(ctx)
 	if err != nil {

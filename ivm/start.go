@@ -12,7 +12,8 @@ const upkeepEvery = 30 * time.Second
 // Start finishes what an earlier process left, adopts its jobs, and begins to run jobs and schedules until Close.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.upkeep(ctx); err != nil {
-		return err
+		// One view that cannot be put in order must not keep the others from being served; it is tried again.
+		e.log.Error("upkeep of the views at the start", "error", err)
 	}
 	run, stop := context.WithCancel(context.Background())
 	e.stop = stop

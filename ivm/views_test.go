@@ -98,7 +98,7 @@ func TestReplace(t *testing.T) {
 		max := `SELECT k, max(v)::DECIMAL(38,0) AS total, count(*) AS n FROM lake.main.t GROUP BY k`
 		s.run(`CREATE OR REPLACE MATERIALIZED VIEW v AS ` + max)
 		s.matches("lake.main.v", max)
-		if got := s.run(`SHOW MATERIALIZED VIEW v`)[0]; got["view_uuid"] != uuid || got["query"] != max {
+		if got := s.run(`SHOW MATERIALIZED VIEW v`)[0]; got["view_uuid"] != uuid || !strings.HasPrefix(got["query"], "SELECT k, max(v)") {
 			t.Errorf("replaced: %v", got)
 		}
 
@@ -106,7 +106,7 @@ func TestReplace(t *testing.T) {
 		if _, err := s.try(`CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT k, error('no')::DECIMAL(38,0) AS total, count(*) AS n FROM lake.main.t GROUP BY k, v`); err == nil {
 			t.Error("the replacement did not fail")
 		}
-		if got := s.run(`SHOW MATERIALIZED VIEW v`)[0]; got["query"] != max || got["state"] != "READY" {
+		if got := s.run(`SHOW MATERIALIZED VIEW v`)[0]; !strings.HasPrefix(got["query"], "SELECT k, max(v)") || got["state"] != "READY" {
 			t.Errorf("after a failed replacement: %v", got)
 		}
 		s.matches("lake.main.v", max)
@@ -118,7 +118,7 @@ func TestReplace(t *testing.T) {
 		s.run(`DROP MATERIALIZED VIEW w`)
 		s.run(`CREATE OR REPLACE MATERIALIZED VIEW v AS ` + other)
 		s.matches("lake.main.v", other)
-		if got := s.run(`SHOW MATERIALIZED VIEW v`)[0]; got["view_uuid"] == uuid || got["query"] != other || got["state"] != "READY" {
+		if got := s.run(`SHOW MATERIALIZED VIEW v`)[0]; got["view_uuid"] == uuid || !strings.HasPrefix(got["query"], "SELECT k AS key, min(v)") || got["state"] != "READY" {
 			t.Errorf("replaced by another: %v", got)
 		}
 		if n := len(s.run(`SHOW JOBS FOR MATERIALIZED VIEW v`)); n != 4 {
@@ -386,4 +386,67 @@ func TestCommentsAndAdoption(t *testing.T) {
 	}
 	s.run(`REFRESH MATERIALIZED VIEW "copy"`)
 	s.matches(`lake.main.copy`, totals)
+}
+
+// A definition is bound in the session that writes it, and means the same ever after.
+func TestBinding(t *testing.T) {
+	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})
+	s.exec(`CREATE SCHEMA sales`, `CREATE TABLE sales.t (k INTEGER, v BIGINT, ts TIMESTAMPTZ)`, `CREATE TABLE t (k INTEGER)`,
+		`INSERT INTO sales.t SELECT i % 10, i, TIMESTAMPTZ '2026-01-01 22:30:00+00' + INTERVAL (i) HOUR FROM range(100) r(i)`)
+
+	// The search path and the time zone of the session are part of the meaning.
+	s.exec(`USE sales`, `SET TimeZone = 'Asia/Tokyo'`)
+	s.run(`CREATE MATERIALIZED VIEW days AS SELECT date_trunc('day', ts)::VARCHAR AS day, count(*) AS n FROM t GROUP BY ALL`)
+	s.exec(`USE main`, `SET TimeZone = 'UTC'`)
+	const days = `SELECT strftime(timezone('Asia/Tokyo', ts), '%Y-%m-%d 00:00:00+09') AS day, count(*) AS n FROM lake.sales.t GROUP BY ALL`
+	s.matches("lake.sales.days", days)
+	s.exec(`INSERT INTO sales.t VALUES (1, 1, TIMESTAMPTZ '2026-06-01 16:00:00+00')`)
+	s.run(`REFRESH MATERIALIZED VIEW sales.days`)
+	s.matches("lake.sales.days", days)
+
+	// Stars are expanded, plain views and macros pinned.
+	s.exec(`CREATE VIEW big AS SELECT * FROM sales.t WHERE v > 50`, `CREATE MACRO twice(x) AS x * 2`)
+	s.run(`CREATE MATERIALIZED VIEW star AS SELECT *, twice(v) AS w FROM big`)
+	const star = `SELECT k, v, ts, v * 2 AS w FROM lake.sales.t WHERE v > 50`
+	s.matches("lake.main.star", star)
+	s.exec(`CREATE OR REPLACE VIEW big AS SELECT * FROM sales.t WHERE v > 90`, `CREATE OR REPLACE MACRO twice(x) AS x * 3`,
+		`ALTER TABLE sales.t ADD COLUMN more INTEGER`, `INSERT INTO sales.t (k, v) VALUES (5, 500)`)
+	s.run(`REFRESH MATERIALIZED VIEW star`)
+	s.matches("lake.main.star", star)
+	s.exec(`DROP VIEW big`)
+	s.exec(`UPDATE sales.t SET v = v + 1`)
+	s.run(`REFRESH MATERIALIZED VIEW star`)
+	s.matches("lake.main.star", star)
+
+	s.exec(`CREATE TEMP TABLE mine (x INTEGER)`)
+	s.fails(fault.TemporarySource, `CREATE MATERIALIZED VIEW x AS SELECT * FROM mine`)
+	s.exec(`CREATE VIEW over_star AS SELECT * FROM star`)
+	s.fails(fault.ViewCycle, `CREATE OR REPLACE MATERIALIZED VIEW star AS SELECT k, v, ts, w FROM over_star`)
+	if _, err := s.try(`CREATE MATERIALIZED VIEW x AS SELECT * FROM read_text('/etc/passwd')`); err == nil {
+		t.Error("a view over a file")
+	}
+	if _, err := s.try(`CREATE MATERIALIZED VIEW x AS SELECT nonsense FROM t`); err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("a column that is not there: %v", err)
+	}
+	s.clean()
+}
+
+// HUGEINT, which the lake does not keep, becomes DECIMAL(38,0); what does not fit is an error and leaves the content.
+func TestTypes(t *testing.T) {
+	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})
+	s.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t VALUES (1, 9223372036854775807), (1, 9223372036854775807)`)
+	s.run(`CREATE MATERIALIZED VIEW v AS SELECT k, sum(v) AS total, [k, v] AS l, {'a': k, 'b': 'x'} AS s, MAP {k: v} AS m, v::DOUBLE AS d,
+		DATE '2026-01-01' AS day, NULL::VARCHAR AS nothing, 'it''s'::BLOB AS b FROM t GROUP BY k, v`)
+	if got := s.one(`SELECT data_type FROM duckdb_columns() WHERE table_name = 'v' AND column_name = 'total'`); got != "DECIMAL(38,0)" {
+		t.Errorf("total is %s", got)
+	}
+	if got := s.one(`SELECT total::VARCHAR FROM lake.main.v`); got != "18446744073709551614" {
+		t.Errorf("total is %s", got)
+	}
+	s.run(`CREATE MATERIALIZED VIEW w AS SELECT sum(v) * 9223372036854775807 AS x FROM t WITH NO DATA`)
+	s.fails(fault.SQLError, `REFRESH MATERIALIZED VIEW w`)
+	if got := s.run(`SHOW MATERIALIZED VIEW w`)[0]["state"]; got != "NOT_POPULATED" {
+		t.Errorf("state %s", got)
+	}
+	s.clean()
 }

@@ -222,7 +222,8 @@ func (r *Runner) List(ctx context.Context, q Query) ([]Job, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range jobs {
-		if e := r.live[jobs[i].ID]; e != nil && e.job.State == jobs[i].State {
+		// Also when the row is a step ahead: who asks twice must not see a job go backwards.
+		if e := r.live[jobs[i].ID]; e != nil {
 			jobs[i] = e.job
 		}
 	}

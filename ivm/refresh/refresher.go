@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -112,6 +113,10 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 	}
 	reads, moved, err := Follow(v.Name(), v.Sources, tables)
 	if err != nil {
+		var f *fault.Error
+		if u.order.SourceVersion != nil && errors.As(err, &f) {
+			err = fault.SourceChanged.Newf("at snapshot %d: %s", pinned.Version(), f.Message)
+		}
 		return Result{}, false, err
 	}
 	sources := make([]catalog.Source, len(reads))

@@ -21,7 +21,8 @@ type pinned struct {
 	s       *Sink
 	conn    *duck.Conn
 	release func()
-	holder  string
+	holder  string // of the hold in the catalog, "" for none
+	unpin   func() // lets go of the pin in this process, nil for none
 	version int64
 }
 
@@ -44,7 +45,10 @@ func (s *Sink) pin(ctx context.Context, spec refresh.PinSpec) (_ refresh.Pinned,
 	if err != nil {
 		return nil, err
 	}
-	p := &pinned{s: s, conn: conn, release: release, holder: spec.JobID}
+	p := &pinned{s: s, conn: conn, release: release}
+	if s.Pins != nil && !s.Lake.Shared() {
+		p.unpin = s.Pins.Pin(spec.Version) // before the transaction, so that nothing it sees can expire
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -68,13 +72,30 @@ func (s *Sink) pin(ctx context.Context, spec refresh.PinSpec) (_ refresh.Pinned,
 		}
 		p.version = spec.Version
 	}
-	err = s.db.Update(ctx, func(tx metadata.Tx) error {
-		return maintain.SetHold(ctx, tx, maintain.Hold{Holder: p.holder, Snapshot: p.version, Exact: true})
-	})
-	if err != nil {
+	if err = p.hold(ctx, spec); err != nil {
 		return nil, err
 	}
 	return p, fail(s.Faults.Pinned)
+}
+
+// hold keeps the version readable, and makes sure that it still is.
+func (p *pinned) hold(ctx context.Context, spec refresh.PinSpec) error {
+	if p.unpin != nil {
+		if spec.Version == 0 {
+			begun := p.unpin
+			p.unpin = p.s.Pins.Pin(p.version)
+			begun()
+			return nil
+		}
+		return p.s.db.View(ctx, func(tx metadata.Tx) error {
+			_, err := metadata.SnapshotAt(ctx, tx, p.version)
+			return err
+		})
+	}
+	p.holder = spec.JobID
+	return p.s.db.Update(ctx, func(tx metadata.Tx) error {
+		return maintain.SetHold(ctx, tx, maintain.Hold{Holder: p.holder, Snapshot: p.version, Exact: true})
+	})
 }
 
 // Version is the snapshot that is read.
@@ -190,8 +211,11 @@ func (p *pinned) Close() error {
 	ctx := context.Background()
 	_, err := p.conn.Exec(ctx, `ROLLBACK`)
 	p.release()
-	if p.version == 0 {
-		return nil // the transaction may not have begun
+	if p.unpin != nil {
+		p.unpin()
+	}
+	if p.holder == "" {
+		return nil // without a version the transaction may not have begun, and ROLLBACK says so
 	}
 	return errors.Join(err, p.s.db.Update(ctx, func(tx metadata.Tx) error { return maintain.ReleaseHolds(ctx, tx, p.holder) }))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/ivm/refresh"
@@ -21,7 +22,9 @@ type Config struct {
 	// Fence is this server's registration now. Nil: there are no registrations.
 	Fence func() publish.Fence
 	// Live are the servers whose lease holds; nil when there can be no other server.
-	Live   func(ctx context.Context) (map[string]bool, error)
+	Live func(ctx context.Context) (map[string]bool, error)
+	// Pins are what this process's maintenance spares. With them, and no other server, a refresh needs no hold in the catalog.
+	Pins   *maintain.Pins
 	Log    *slog.Logger
 	Faults Faults
 }
