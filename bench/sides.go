@@ -30,7 +30,9 @@ type sides struct {
 	cmd          *exec.Cmd
 	client       *flightsql.Client
 
-	db *duck.DB // plain DuckDB, lake attached as "lake"
+	extensions string   // folder of extensions
+	extension  string   // the ducklake extension's file
+	db         *duck.DB // plain DuckDB, lake attached as "lake"
 }
 
 // scale is n, or a tenth in a quick run.
@@ -42,7 +44,7 @@ func (s *sides) scale(n int) int {
 }
 
 func openSides(ctx context.Context, binary, extensions, dir string, quick bool) (*sides, error) {
-	s := &sides{quick: quick, dir: dir}
+	s := &sides{quick: quick, dir: dir, extensions: extensions}
 	if err := s.startServer(ctx, binary, extensions); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -101,6 +103,7 @@ func (s *sides) openPlain(ctx context.Context, extensions string) error {
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no ducklake extension under %s", extensions)
 	}
+	s.extension = files[0]
 	_, err = c.Exec(ctx, fmt.Sprintf("LOAD '%s'; ATTACH 'ducklake:%s.ducklake' AS lake (DATA_PATH '%s/')", files[0], data, data))
 	return err
 }

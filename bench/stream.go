@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -15,32 +16,25 @@ const (
 // stream reads one large table to the end: over Flight SQL, and from DuckDB's own streaming Arrow export.
 func stream(ctx context.Context, s *sides) ([]result, error) {
 	n := s.scale(20_000_000)
-	if err := s.both(ctx, fmt.Sprintf(bigTable, n)); err != nil {
+	create := fmt.Sprintf(bigTable, n)
+	if err := s.serve(ctx, create); err != nil {
 		return nil, err
 	}
-	c, err := s.plain(ctx)
+	duckDB, err := openExport(s.extension, filepath.Join(s.dir, "exported"))
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
+	defer duckDB.close()
+	if err := duckDB.exec(create); err != nil {
+		return nil, err
+	}
 	count := func(got int64, err error) error {
 		if err == nil && got != int64(n) {
 			return fmt.Errorf("read %d rows of %d", got, n)
 		}
 		return err
 	}
-	export := func() error {
-		r, err := c.Query(ctx, bigSelect)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		var rows int64
-		for r.Next() {
-			rows += r.RecordBatch().NumRows()
-		}
-		return count(rows, r.Err())
-	}
+	export := func() error { return count(duckDB.read(bigSelect)) }
 	if err := count(s.serveRows(ctx, bigSelect)); err != nil { // the server's own caches are warm before its memory is watched
 		return nil, err
 	}

@@ -60,7 +60,7 @@ var layers = []layer{
 // The protocol is known at the edge only.
 var protocolImports = []string{"google.golang.org/grpc", "github.com/apache/arrow-go/v18/arrow/flight"}
 
-// DuckDB's C API is touched in one place.
+// DuckDB's C API is touched in one place; the benchmark measures that place against it.
 const bindings = "github.com/duckdb/"
 
 type goPackage struct {
@@ -136,7 +136,7 @@ func TestImportsPointDown(t *testing.T) {
 					}
 				}
 			}
-			if strings.HasPrefix(imp, bindings) && !within(path, "ducklake/duck") && !within(path, "ivm/eval") {
+			if strings.HasPrefix(imp, bindings) && !within(path, "ducklake/duck") && !within(path, "ivm/eval") && path != "bench" {
 				t.Errorf("%s may not import %s: DuckDB's C API is touched in ducklake/duck only", path, imp)
 			}
 		}
