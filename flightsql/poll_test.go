@@ -202,6 +202,25 @@ func TestLongPollAndGivingUp(t *testing.T) {
 	}
 }
 
+// TestProgress: what DuckDB says of a running statement is news to pollers.
+func TestProgress(t *testing.T) {
+	h := open(t)
+	c := h.client("ann")
+	c.must("CREATE TABLE t AS SELECT i FROM range(20000000) r(i)")
+	p := c.submit("SELECT count(*) AS n FROM t WHERE hash(md5(md5(md5(md5(CAST(i AS VARCHAR)))))) % 7 = 1")
+	for p.GetProgress() == 0 {
+		next, err := c.poll(p.FlightDescriptor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = next
+	}
+	if f := p.GetProgress(); f < 0 || f >= 1 {
+		t.Fatal(f)
+	}
+	c.stop(p)
+}
+
 func TestCancellingMeansStopped(t *testing.T) {
 	h := open(t)
 	c := h.client("ann")

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/flightsql/auth"
 	"github.com/vegadb/vega-flight/ivm/job"
@@ -113,8 +114,13 @@ func (hs *handles) run(ctx context.Context, h *handle, x *execution) {
 	defer hs.finish()
 	defer h.cancel()
 	h.update(func(p *progress) { p.State, p.Phase = job.Running, "running" })
-	err := hs.guarded(ctx, h, x)
+	gauge := &duck.Gauge{}
+	measuring := make(chan struct{})
+	hs.group.Add(1)
+	go hs.measure(h, gauge, measuring)
+	err := hs.guarded(duck.WithGauge(ctx, gauge), h, x)
 	x.Close()
+	close(measuring)
 	if err != nil {
 		switch {
 		case hs.ctx.Err() != nil && ctx.Err() != nil:
@@ -129,6 +135,23 @@ func (hs *handles) run(ctx context.Context, h *handle, x *execution) {
 	}
 	h.end(time.Now(), err, hs.limits.Keep)
 	hs.saved(h)
+}
+
+// measure reads how far DuckDB is, until over is closed.
+func (hs *handles) measure(h *handle, gauge *duck.Gauge, over <-chan struct{}) {
+	defer hs.group.Done()
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		if now, ok := gauge.Progress(); ok && now.Percent >= 0 {
+			h.update(func(p *progress) { p.Fraction = min(now.Percent/100, 1) })
+		}
+	}
 }
 
 // guarded turns a panic in the statement into its failure: there is no interceptor around this goroutine.
