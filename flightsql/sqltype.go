@@ -5,11 +5,14 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/gate"
 )
 
-// parameterTypes are the Arrow types that clients may send for parameters of a
-// SQL type. They are hints: any type that DuckDB can cast is taken.
-var parameterTypes = map[string]arrow.DataType{
+// plainTypes are the Arrow types in which values of SQL types are streamed. For
+// parameters they are hints: any type that DuckDB can cast is taken.
+var plainTypes = map[string]arrow.DataType{
 	"BOOLEAN":                  arrow.FixedWidthTypes.Boolean,
 	"TINYINT":                  arrow.PrimitiveTypes.Int8,
 	"SMALLINT":                 arrow.PrimitiveTypes.Int16,
@@ -36,22 +39,43 @@ var parameterTypes = map[string]arrow.DataType{
 	"INTERVAL":                 arrow.FixedWidthTypes.MonthDayNanoInterval,
 }
 
+// arrowType is the Arrow type of a SQL type's values, when that needs no look at DuckDB.
+func arrowType(sql string) (arrow.DataType, bool) {
+	if element, list := strings.CutSuffix(sql, "[]"); list {
+		inner, ok := arrowType(element)
+		if !ok {
+			return nil, false
+		}
+		return arrow.ListOf(inner), true
+	}
+	if precision, scale, ok := decimal(sql); ok {
+		return &arrow.Decimal128Type{Precision: precision, Scale: scale}, true
+	}
+	t, ok := plainTypes[sql]
+	return t, ok
+}
+
 // parameterType is the Arrow type of a parameter of a SQL type; null stands for
 // a type that the statement leaves open, or one that has no plain counterpart.
 func parameterType(sql string) arrow.DataType {
-	if element, list := strings.CutSuffix(sql, "[]"); list {
-		if inner := parameterType(element); inner != arrow.Null {
-			return arrow.ListOf(inner)
-		}
-		return arrow.Null
-	}
-	if precision, scale, ok := decimal(sql); ok {
-		return &arrow.Decimal128Type{Precision: precision, Scale: scale}
-	}
-	if t, ok := parameterTypes[sql]; ok {
+	if t, ok := arrowType(sql); ok {
 		return t
 	}
 	return arrow.Null
+}
+
+// plainSchema is the schema of a result of these columns. It is nil when a type
+// is not known from its name alone; instants are known in UTC only, as their type names the zone as DuckDB spells it.
+func plainSchema(columns []gate.Column, zone string) *arrow.Schema {
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		t, ok := arrowType(c.Type)
+		if !ok || strings.Contains(c.Type, "TIME ZONE") && zone != "UTC" {
+			return nil
+		}
+		fields[i] = arrow.Field{Name: c.Name, Type: t, Nullable: true, Metadata: arrow.NewMetadata([]string{duck.TypeNameKey}, []string{c.Type})}
+	}
+	return arrow.NewSchema(fields, nil)
 }
 
 // decimal takes DECIMAL(p,s) apart.
