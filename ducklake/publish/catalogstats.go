@@ -85,8 +85,7 @@ func (x *writer) writeStats(ctx context.Context) error {
 			}
 		}
 	}
-	_, err = x.tx.Append(ctx, "ducklake_table_column_stats", []string{"table_id", "column_id", "contains_null", "contains_nan", "min_value", "max_value"}, fresh)
-	return err
+	return insertRows(ctx, x.tx, "ducklake_table_column_stats", "table_id, column_id, contains_null, contains_nan, min_value, max_value", fresh)
 }
 
 // merge adds files and batches to a table's statistics. A leaf that an addition says nothing of becomes unknown only if

@@ -62,7 +62,7 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		if rows > int64(p.InlineRows) || !w.inlinable {
+		if rows > int64(p.InlineRows) || w.inlineInto == "" {
 			return p.stageDelta(ctx, c, w, deltaView)
 		}
 		w.enc.batches = pub.Delta.Insert

@@ -13,12 +13,8 @@ func Pending(ctx context.Context, tx metadata.Tx, tableID int64) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	names := []string{inlinedDeletes(tableID)}
-	for _, t := range inlined {
-		names = append(names, t.name)
-	}
 	total := int64(0)
-	for _, name := range names {
+	for _, name := range append(inlined, inlinedDeletes(tableID)) {
 		rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}`+metadata.QuoteIdent(name))
 		if err != nil {
 			return 0, err
@@ -38,7 +34,7 @@ func Purge(ctx context.Context, tx metadata.Tx, tableID int64) (int64, error) {
 	}
 	total := int64(0)
 	for _, t := range inlined {
-		n, err := tx.Exec(ctx, `DELETE FROM {M}`+metadata.QuoteIdent(t.name)+` WHERE end_snapshot IS NOT NULL AND NOT EXISTS (
+		n, err := tx.Exec(ctx, `DELETE FROM {M}`+metadata.QuoteIdent(t)+` WHERE end_snapshot IS NOT NULL AND NOT EXISTS (
 			SELECT 1 FROM {M}ducklake_snapshot s WHERE s.snapshot_id >= begin_snapshot AND s.snapshot_id < end_snapshot)`)
 		if err != nil {
 			return 0, err

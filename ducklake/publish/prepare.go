@@ -57,35 +57,42 @@ func (p *Publisher) ensureInlinedDeletes(ctx context.Context, tableID int64) err
 	return nil
 }
 
-// inlinedTable is a registered table of a table's inlined rows.
-type inlinedTable struct {
-	name    string
-	version int64 // the schema version it was made for
-	// current says that its columns are the table's columns of now.
-	current bool
-}
-
 // inlinedTables lists all registered tables of a table's inlined rows, the newest last. A rename or another change of
 // the table adds one, and rows may be in any of them.
-func inlinedTables(ctx context.Context, tx metadata.Tx, tableID int64) ([]inlinedTable, error) {
-	rows, err := tx.Query(ctx, `SELECT i.table_name, i.schema_version,
-			coalesce((SELECT max(v.begin_snapshot) FROM {M}ducklake_schema_versions v WHERE v.table_id = i.table_id AND v.schema_version = i.schema_version),
-				(SELECT min(t.begin_snapshot) FROM {M}ducklake_table t WHERE t.table_id = i.table_id)),
-			(SELECT max(greatest(c.begin_snapshot, coalesce(c.end_snapshot, 0))) FROM {M}ducklake_column c WHERE c.table_id = i.table_id)
-		FROM {M}ducklake_inlined_data_tables i WHERE i.table_id = $1 ORDER BY i.schema_version`, tableID)
+func inlinedTables(ctx context.Context, tx metadata.Tx, tableID int64) ([]string, error) {
+	rows, err := tx.Query(ctx, `SELECT table_name FROM {M}ducklake_inlined_data_tables WHERE table_id = $1 ORDER BY schema_version`, tableID)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]inlinedTable, len(rows))
+	out := make([]string, len(rows))
 	for i, r := range rows {
 		name, ok := r[0].(string)
-		version, ok2 := r[1].(int64)
-		since, ok3 := r[2].(int64)
-		changed, ok4 := r[3].(int64)
-		if !ok || !ok2 || !ok3 || !ok4 {
+		if !ok {
 			return nil, fault.LakeUnreadable.Newf("table %d has a malformed entry in ducklake_inlined_data_tables", tableID)
 		}
-		out[i] = inlinedTable{name: name, version: version, current: since >= changed}
+		out[i] = name
 	}
 	return out, nil
+}
+
+// inlineInto is the table that new inlined rows go to: the newest, if its columns are the table's columns of now, else "".
+func inlineInto(ctx context.Context, tx metadata.Tx, tableID int64) (string, error) {
+	rows, err := tx.Query(ctx, `SELECT i.table_name,
+			coalesce((SELECT max(v.begin_snapshot) FROM {M}ducklake_schema_versions v WHERE v.table_id = i.table_id AND v.schema_version = i.schema_version),
+				(SELECT min(t.begin_snapshot) FROM {M}ducklake_table t WHERE t.table_id = i.table_id)),
+			(SELECT max(greatest(c.begin_snapshot, coalesce(c.end_snapshot, 0))) FROM {M}ducklake_column c WHERE c.table_id = i.table_id)
+		FROM {M}ducklake_inlined_data_tables i WHERE i.table_id = $1 ORDER BY i.schema_version DESC LIMIT 1`, tableID)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	name, ok := rows[0][0].(string)
+	since, ok2 := rows[0][1].(int64)
+	changed, ok3 := rows[0][2].(int64)
+	if !ok || !ok2 || !ok3 {
+		return "", fault.LakeUnreadable.Newf("table %d has a malformed entry in ducklake_inlined_data_tables", tableID)
+	}
+	if since < changed {
+		return "", nil
+	}
+	return name, nil
 }

@@ -72,7 +72,7 @@ func (x *writer) write(ctx context.Context) error {
 }
 
 // replace ends everything the table has and adds the staged files.
-func (x *writer) replace(ctx context.Context, inlined []inlinedTable) error {
+func (x *writer) replace(ctx context.Context, inlined []string) error {
 	files, err := x.tx.Exec(ctx, `UPDATE {M}ducklake_data_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL`, x.table, x.snap.ID)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (x *writer) replace(ctx context.Context, inlined []inlinedTable) error {
 	}
 	rows := int64(0)
 	for _, t := range inlined {
-		n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t.name)+` SET end_snapshot = $1 WHERE end_snapshot IS NULL`, x.snap.ID)
+		n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t)+` SET end_snapshot = $1 WHERE end_snapshot IS NULL`, x.snap.ID)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (x *writer) replace(ctx context.Context, inlined []inlinedTable) error {
 }
 
 // delta ends the deleted rows where they lie and adds the new ones.
-func (x *writer) delta(ctx context.Context, inlined []inlinedTable) error {
+func (x *writer) delta(ctx context.Context, inlined []string) error {
 	if err := x.deleteRows(ctx, inlined); err != nil {
 		return err
 	}
@@ -115,12 +115,12 @@ func (x *writer) delta(ctx context.Context, inlined []inlinedTable) error {
 		x.did(metadata.InsertedInto)
 		return x.addFiles(ctx, enc.staged)
 	}
-	if len(inlined) == 0 || !inlined[len(inlined)-1].current {
+	if len(inlined) == 0 || inlined[len(inlined)-1] != x.w.inlineInto {
 		return errRestage
 	}
 	x.did(metadata.InlinedInsert)
 	x.added = append(x.added, addition{rows: enc.rows, stats: enc.stats})
-	return x.insertInlined(ctx, inlined[len(inlined)-1].name)
+	return x.insertInlined(ctx, x.w.inlineInto)
 }
 
 // errRestage says that the delta's rows cannot be inlined any more.
@@ -129,7 +129,7 @@ var errRestage = fmt.Errorf("publish: the table for inlined rows is gone")
 // idChunk bounds the ids in one statement.
 const idChunk = 5000
 
-func (x *writer) deleteRows(ctx context.Context, inlined []inlinedTable) error {
+func (x *writer) deleteRows(ctx context.Context, inlined []string) error {
 	var inFiles, inCatalog []Location
 	for _, l := range x.w.locations {
 		if l.File == Inlined {
@@ -142,21 +142,8 @@ func (x *writer) deleteRows(ctx context.Context, inlined []inlinedTable) error {
 		return nil
 	}
 	x.did(metadata.InlinedDelete)
-	for part := range slices.Chunk(inFiles, idChunk) {
-		values := make([]string, len(part))
-		for i, l := range part {
-			values[i] = "(" + strconv.FormatInt(l.File, 10) + "," + strconv.FormatInt(l.Position, 10) + ")"
-		}
-		deletes := `{M}` + metadata.QuoteIdent(inlinedDeletes(x.table))
-		n, err := x.tx.Exec(ctx, `INSERT INTO `+deletes+` SELECT v.f, v.p, CAST($2 AS BIGINT) FROM (VALUES `+strings.Join(values, ",")+`) v(f, p)
-			JOIN {M}ducklake_data_file d ON d.data_file_id = v.f AND d.table_id = $1 AND d.end_snapshot IS NULL AND v.p < d.record_count
-			WHERE NOT EXISTS (SELECT 1 FROM `+deletes+` x WHERE x.file_id = v.f AND x.row_id = v.p)`, x.table, x.snap.ID)
-		if err != nil {
-			return err
-		}
-		if n != int64(len(part)) {
-			return x.stray(int64(len(part))-n, "in files")
-		}
+	if err := x.deleteInFiles(ctx, inFiles); err != nil {
+		return err
 	}
 	for part := range slices.Chunk(inCatalog, idChunk) {
 		ids := make([]string, len(part))
@@ -165,7 +152,7 @@ func (x *writer) deleteRows(ctx context.Context, inlined []inlinedTable) error {
 		}
 		ended := int64(0)
 		for _, t := range inlined {
-			n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t.name)+` SET end_snapshot = $1
+			n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t)+` SET end_snapshot = $1
 				WHERE end_snapshot IS NULL AND begin_snapshot <> $1 AND row_id IN (`+strings.Join(ids, ",")+`)`, x.snap.ID)
 			if err != nil {
 				return err
@@ -174,6 +161,56 @@ func (x *writer) deleteRows(ctx context.Context, inlined []inlinedTable) error {
 		}
 		if ended != int64(len(part)) {
 			return x.stray(int64(len(part))-ended, "in the catalog")
+		}
+	}
+	return nil
+}
+
+// deleteInFiles adds inlined deletes, after it has made sure that each names a row that is there.
+func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
+	if len(at) == 0 {
+		return nil
+	}
+	rows, err := x.tx.Query(ctx, `SELECT data_file_id, record_count FROM {M}ducklake_data_file WHERE table_id = $1 AND end_snapshot IS NULL`, x.table)
+	if err != nil {
+		return err
+	}
+	live := make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		id, _ := r[0].(int64)
+		live[id], _ = r[1].(int64)
+	}
+	named := make(map[Location]bool, len(at))
+	stray := int64(0)
+	for _, l := range at {
+		if l.Position < 0 || l.Position >= live[l.File] || named[l] {
+			stray++
+		}
+		named[l] = true
+	}
+	if stray > 0 {
+		return x.stray(stray, "in files")
+	}
+	table := `{M}` + metadata.QuoteIdent(inlinedDeletes(x.table))
+	for part := range slices.Chunk(at, idChunk) {
+		var pairs, values strings.Builder
+		for i, l := range part {
+			if i > 0 {
+				pairs.WriteByte(',')
+				values.WriteByte(',')
+			}
+			fmt.Fprintf(&pairs, "(%d,%d)", l.File, l.Position)
+			fmt.Fprintf(&values, "(%d,%d,%d)", l.File, l.Position, x.snap.ID)
+		}
+		rows, err := x.tx.Query(ctx, `SELECT count(*) FROM (VALUES `+pairs.String()+`) v(f, p) JOIN `+table+` d ON d.file_id = v.f AND d.row_id = v.p`)
+		if err != nil {
+			return err
+		}
+		if n, _ := rows[0][0].(int64); n > 0 {
+			return x.stray(n, "in files")
+		}
+		if _, err := x.tx.Exec(ctx, `INSERT INTO `+table+` VALUES `+values.String()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -208,13 +245,49 @@ func (x *writer) addFiles(ctx context.Context, s *Staged) error {
 		}
 		x.added = append(x.added, addition{rows: f.Rows, bytes: f.Bytes, stats: f.stats})
 	}
-	if _, err := x.tx.Append(ctx, "ducklake_data_file", []string{"data_file_id", "table_id", "begin_snapshot", "path", "path_is_relative",
-		"file_format", "record_count", "file_size_bytes", "footer_size", "row_id_start"}, files); err != nil {
+	if err := insertRows(ctx, x.tx, "ducklake_data_file", "data_file_id, table_id, begin_snapshot, path, path_is_relative, "+
+		"file_format, record_count, file_size_bytes, footer_size, row_id_start", files); err != nil {
 		return err
 	}
-	_, err := x.tx.Append(ctx, "ducklake_file_column_stats", []string{"data_file_id", "table_id", "column_id", "column_size_bytes",
-		"value_count", "null_count", "min_value", "max_value", "contains_nan"}, stats)
-	return err
+	return insertRows(ctx, x.tx, "ducklake_file_column_stats", "data_file_id, table_id, column_id, column_size_bytes, "+
+		"value_count, null_count, min_value, max_value, contains_nan", stats)
+}
+
+// insertChunk bounds the rows of one INSERT.
+const insertChunk = 500
+
+// insertRows writes rows as literals: for DuckDB many parameters cost several times more to bind than the text to parse.
+func insertRows(ctx context.Context, tx metadata.Tx, table, columns string, rows [][]any) error {
+	for part := range slices.Chunk(rows, insertChunk) {
+		var text strings.Builder
+		text.WriteString(`INSERT INTO {M}` + table + ` (` + columns + `) VALUES `)
+		for i, r := range part {
+			if i > 0 {
+				text.WriteByte(',')
+			}
+			text.WriteByte('(')
+			for j, v := range r {
+				if j > 0 {
+					text.WriteByte(',')
+				}
+				switch v := v.(type) {
+				case nil:
+					text.WriteString("NULL")
+				case string:
+					text.WriteString(metadata.QuoteLiteral(v))
+				case int64, bool:
+					fmt.Fprint(&text, v)
+				default:
+					return fmt.Errorf("publish: a %T for table %s", v, table)
+				}
+			}
+			text.WriteByte(')')
+		}
+		if _, err := tx.Exec(ctx, text.String()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // insertInlined writes the delta's rows into a table of inlined rows.
