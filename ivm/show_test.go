@@ -26,7 +26,7 @@ func TestShow(t *testing.T) {
 		for name, want := range map[string]string{
 			"schema_name": "main", "view_name": "v", "owner": "ann", "state": "READY", "row_count": "2", "generation": "1", "staleness_ms": "0", "stale_since": "",
 			"max_staleness": "1 hour", "refresh_cron": "0 3 1 1 *", "refresh_timezone": "Europe/Berlin", "refresh_interval": "", "failed_refreshes": "0",
-			"last_error": "", "job_id": "", "query": "FROM lake.main.t",
+			"last_error": "", "job_id": "", "query": `FROM (SELECT "k", "v" FROM "lake"."main"."t") AS "t"`,
 		} {
 			if v[name] != want {
 				t.Errorf("%s is %q, want %q", name, v[name], want)
@@ -71,7 +71,7 @@ func TestShow(t *testing.T) {
 
 		// The statement makes the same view again.
 		made := s.run(`SHOW CREATE MATERIALIZED VIEW "My S"."The View"`)[0]
-		if want := `CREATE MATERIALIZED VIEW "My S"."The View" (a, "b c") AS FROM lake.main.v WITH DATA`; made["statement"] != want {
+		if want := `CREATE MATERIALIZED VIEW "My S"."The View" (a, "b c") AS FROM (SELECT "k", "v" FROM "lake"."main"."v") AS "v" WITH DATA`; made["statement"] != want {
 			t.Errorf("got  %s\nwant %s", made["statement"], want)
 		}
 		before := s.run(`SHOW CREATE MATERIALIZED VIEW v`)[0]["statement"]

@@ -114,6 +114,9 @@ func (b *binding) canonical(sql, schema string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if text == "" {
+			continue // it stands there as it should already
+		}
 		e, err := t.replaceTable(u, text)
 		if err != nil {
 			return "", err
@@ -170,7 +173,7 @@ func (b *binding) look(u tableUse, schema string) (*Table, *View) {
 	return nil, nil
 }
 
-// table is the text that stands for one table or view.
+// table is the text that is to stand for one table or view, "" when it does already.
 func (b *binding) table(t *tree, u tableUse, schema string) (string, key, error) {
 	if u.travels {
 		return "", key{}, fault.StatementForbidden.Newf("a view's query cannot have AT clauses, nor can the views it reads")
@@ -188,7 +191,10 @@ func (b *binding) table(t *tree, u tableUse, schema string) (string, key, error)
 		return "", key{}, fault.StatementForbidden.Newf("%s is not a table or view of the lake", u.name).At(u.at)
 	}
 	k := keyOf(table.Schema, table.Name)
-	columns := t.used(table, u)
+	columns, stands := t.narrowed(table, u)
+	if !stands {
+		columns = t.used(table, u)
+	}
 	if b.uses[k] == nil {
 		b.uses[k] = map[string]bool{}
 	}
@@ -196,6 +202,9 @@ func (b *binding) table(t *tree, u tableUse, schema string) (string, key, error)
 	for i, c := range columns {
 		b.uses[k][lower(c.Name)] = true
 		list[i] = ident(c.Name)
+	}
+	if stands {
+		return "", k, nil
 	}
 	if len(list) == 0 {
 		list = []string{"NULL AS vega_no_column"}
@@ -287,6 +296,33 @@ func (t *tree) used(table *Table, u tableUse) []TableColumn {
 		}
 	}
 	return out
+}
+
+// narrowed says that a table stands already as Bind would write it, `(SELECT "a", … FROM lake.schema.table)`, and which columns it selects.
+func (t *tree) narrowed(table *Table, u tableUse) (columns []TableColumn, ok bool) {
+	from, to, ok := t.dottedAt(u.at, 3)
+	if !ok || u.catalog == "" || u.alias != "" || to >= len(t.toks) || !t.toks[to].op(')') || from < 3 || !t.toks[from-1].is("from") {
+		return nil, false
+	}
+	i := from - 2
+	if i >= 4 && t.toks[i].lower == "vega_no_column" && t.toks[i-1].is("as") && t.toks[i-2].is("null") && t.toks[i-3].is("select") && t.toks[i-4].op('(') {
+		return nil, true
+	}
+	for ; i >= 1 && t.toks[i].kind == quoted; i -= 2 {
+		c := table.column(t.toks[i].lower)
+		if c == nil {
+			return nil, false
+		}
+		columns = append(columns, *c)
+		if t.toks[i-1].is("select") {
+			slices.Reverse(columns)
+			return columns, i >= 2 && t.toks[i-2].op('(')
+		}
+		if !t.toks[i-1].op(',') {
+			return nil, false
+		}
+	}
+	return nil, false
 }
 
 // replaceTable puts text in the place of a table's name.

@@ -141,7 +141,7 @@ func TestBoundQueriesAreTheSameQueries(t *testing.T) {
 		if got := lake.result(other, b.SQL); got != want {
 			t.Errorf("%s\n%s\n\tgives %.300s\n\twant  %.300s", c.sql, b.SQL, got, want)
 		}
-		// Binding it again changes nothing that matters.
+		// Binding it again changes nothing.
 		again, err := s.Bind(ctx, b.SQL, Env{Catalog: "lake", Schema: other})
 		if err != nil {
 			t.Errorf("%s\n%s\n\tbound again: %v", c.sql, b.SQL, err)
@@ -149,6 +149,9 @@ func TestBoundQueriesAreTheSameQueries(t *testing.T) {
 		}
 		if got := lake.result(other, again.SQL); got != want {
 			t.Errorf("%s\n\tbound again gives %.300s\n\twant  %.300s", c.sql, got, want)
+		}
+		if again.SQL != b.SQL {
+			t.Errorf("%s\n\tbound       %s\n\tbound again %s", c.sql, b.SQL, again.SQL)
 		}
 		all = append(all, kept{c.schema, b, want})
 	}
