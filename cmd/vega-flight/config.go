@@ -42,7 +42,7 @@ type Config struct {
 	TLSKey      string        `name:"tls-key" usage:"PEM private key"`
 	TLSGenerate string        `name:"tls-generate" usage:"folder in which a self-signed certificate is made and kept"`
 
-	SessionIdle      time.Duration `name:"session-idle" default:"30m" usage:"a session without calls ends after this"`
+	SessionIdle      time.Duration `name:"session-idle" default:"8h" usage:"a session without calls ends after this; open notebooks hold one"`
 	TransactionIdle  time.Duration `name:"transaction-idle" default:"10m" usage:"a transaction without calls is rolled back after this"`
 	StatementTimeout time.Duration `name:"statement-timeout" usage:"a statement is interrupted after this; 0 is never"`
 	MaxSessions      int           `name:"max-sessions" default:"1000" usage:"sessions in all"`
