@@ -30,6 +30,9 @@ func (st *statement) create(c *cursor) (err error) {
 	if st.target, err = c.dotted(3); err != nil {
 		return err
 	}
+	if st.kind != CreateMacro || !deniedName(st.target[len(st.target)-1].lower) {
+		st.made = c.i - 1
+	}
 	switch st.kind {
 	case CreateTable:
 		return st.createTable(c)
@@ -44,7 +47,6 @@ func (st *statement) create(c *cursor) (err error) {
 		}
 		st.queryFrom, st.queryTo = c.i, len(c.toks)
 	case CreateMacro:
-		st.made = c.i - 1
 		if !c.peek(0).op('(') {
 			return fault.SyntaxError.Newf("the macro's parameters were expected").At(c.peek(0).start)
 		}

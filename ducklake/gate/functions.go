@@ -199,13 +199,19 @@ func verdict(name string, admin bool, exists func(string) bool) (why string, ok 
 	return "", true
 }
 
+// deniedName says that no macro of users may have the name.
+func deniedName(name string) bool {
+	_, ok := verdict(name, false, func(string) bool { return false })
+	return !ok
+}
+
 func refuseFunction(name, why string, at int) error {
 	return fault.StatementForbidden.Newf("function %s is not allowed: %s", name, why).At(at)
 }
 
 // checkFunctions refuses the tokens when a function that is named anywhere in them is not allowed, and returns the
 // names of those that are functions. A name followed by an opening parenthesis counts, however it is spelled. made is
-// the token that names a macro to be made, or -1.
+// the token that names what the statement makes or fills, or -1.
 func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string, error) {
 	var used []string
 	seen := map[string]bool{}
@@ -219,7 +225,10 @@ func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string,
 		if i+1 >= len(toks) || !toks[i+1].op('(') {
 			continue
 		}
-		if why, bad := v.poisoned(t.lower); bad && i != made {
+		if i == made {
+			continue
+		}
+		if why, bad := v.poisoned(t.lower); bad {
 			return nil, fault.StatementForbidden.Newf("%s cannot be used: %s", t.text, why).At(t.start)
 		}
 		if t.lower == "current_setting" {

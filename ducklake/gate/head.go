@@ -289,6 +289,7 @@ func (st *statement) dml(c *cursor) (err error) {
 		}
 	}
 	st.target, err = c.dotted(3)
+	st.made = c.i - 1
 	return err
 }
 
