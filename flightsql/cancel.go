@@ -5,17 +5,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/flightsql/auth"
+	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/job"
 )
 
 // cancelWait is how long a cancellation waits for the work to stop before it
 // answers that it is under way.
-const cancelWait = 2 * time.Second
+const cancelWait = 5 * time.Second
 
 // CancelFlightInfo stops the statement that a FlightInfo belongs to, which is
 // found by the info's descriptor or by a ticket. CancelQuery comes here too.
@@ -111,7 +113,8 @@ func (hs *handles) cancelHandle(ctx context.Context, h *handle) (flight.CancelSt
 	return flight.CancelStatusCancelled, nil
 }
 
-// cancelJob cancels a durable job of the caller.
+// cancelJob cancels a durable job of the caller. It waits a while for the work
+// to stop: some clients take CANCELLING for the last word.
 func (hs *handles) cancelJob(ctx context.Context, p auth.Principal, id string) (flight.CancelStatus, error) {
 	state, err := hs.svc.engine.Cancel(ctx, callerOf(p), id)
 	switch {
@@ -119,8 +122,45 @@ func (hs *handles) cancelJob(ctx context.Context, p auth.Principal, id string) (
 		return flight.CancelStatusNotCancellable, nil
 	case err != nil:
 		return flight.CancelStatusUnspecified, err
-	case state == job.Cancelled:
-		return flight.CancelStatusCancelled, nil
 	}
-	return flight.CancelStatusCancelling, nil
+	waiting, stop := context.WithTimeout(ctx, cancelWait)
+	defer stop()
+	for seen := uint64(0); !state.Ended(); {
+		j, err := hs.svc.engine.Wait(waiting, id, seen)
+		if err != nil {
+			return flight.CancelStatusCancelling, nil
+		}
+		state, seen = j.State, j.Seq()
+	}
+	if state != job.Cancelled {
+		return flight.CancelStatusNotCancellable, nil // it came to its end first
+	}
+	return flight.CancelStatusCancelled, nil
+}
+
+// cancelHandle is CANCEL JOB with the id of a polled statement that has no durable job.
+func (x *execution) cancelHandle(ctx context.Context, stmt *ddl.CancelJob) (*stream, error) {
+	h, err := x.svc.handles.get(auth.NewContext(ctx, x.sess.principal), stmt.ID)
+	if err != nil {
+		return nil, err
+	}
+	status, err := x.svc.handles.cancelHandle(ctx, h)
+	state := job.Cancelling
+	switch {
+	case err != nil:
+		return nil, err
+	case status == flight.CancelStatusNotCancellable:
+		return nil, fault.JobNotCancellable.Newf("%s has ended", stmt.ID)
+	case status == flight.CancelStatusCancelled:
+		state = job.Cancelled
+	}
+	schema := x.svc.engine.ResultSchema(stmt)
+	b := array.NewRecordBuilder(x.svc.Alloc, schema)
+	defer b.Release()
+	for i, value := range []string{stmt.ID, string(state)} {
+		if err := b.Field(i).AppendValueFromString(value); err != nil {
+			return nil, err
+		}
+	}
+	return newStream(newBatches(schema, b.NewRecordBatch()), unknownRows), nil
 }

@@ -239,7 +239,20 @@ func TestCancellingMeansStopped(t *testing.T) {
 		_, err = c.await(p)
 		named(t, err, fault.Cancelled)
 	}
+	// By statement, direct and polled.
+	p := c.submit(endless)
+	if rows := c.must("CANCEL JOB '" + said(t, p).Job + "'"); fmt.Sprint(rows) != "[["+said(t, p).Job+" CANCELLED]]" {
+		t.Fatal(rows)
+	}
+	_, err := c.await(p)
+	named(t, err, fault.Cancelled)
+	p = c.submit(endless)
+	c.polled("CANCEL JOB '" + said(t, p).Job + "'")
+	_, err = c.await(p)
+	named(t, err, fault.Cancelled)
 	done := c.polled("SELECT 1 AS a")
+	c.fails("CANCEL JOB '"+said(t, done).Job+"'", fault.JobNotCancellable)
+	h.client("bob").fails("CANCEL JOB '"+said(t, done).Job+"'", fault.HandleNotFound)
 	if st, err := c.cancel(done.Info); err != nil || st != flight.CancelStatusNotCancellable {
 		t.Fatalf("%v %v", st, err)
 	}

@@ -59,6 +59,10 @@ func (x *execution) view(ctx context.Context, stmt ddl.Statement) (*stream, erro
 		return x.setVega(ctx, stmt.Setting, nil)
 	case *ddl.ShowSettings:
 		return x.showSettings(stmt)
+	case *ddl.CancelJob:
+		if plausibleHandle(stmt.ID) {
+			return x.cancelHandle(ctx, stmt)
+		}
 	}
 	if err := x.admitView(stmt); err != nil {
 		return nil, err

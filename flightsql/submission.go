@@ -11,9 +11,11 @@ import (
 
 // viaEngine says that the text is one statement that the engine answers: it is submitted, not run.
 func (x *execution) viaEngine() bool {
-	switch x.Statement().(type) {
+	switch stmt := x.Statement().(type) {
 	case nil, *ddl.SetVega, *ddl.ResetVega, *ddl.ShowSettings:
 		return false
+	case *ddl.CancelJob:
+		return !plausibleHandle(stmt.ID)
 	}
 	return true
 }

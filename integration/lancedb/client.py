@@ -49,7 +49,7 @@ def reads_and_writes(name):
     assert rows == [{"k": k, "n": 200} for k in range(5)], rows
     big = db.execute_query(f"SELECT a.v FROM {name} a, {name} b").read_all()
     assert big.num_rows == 1_000_000, big.num_rows
-    refused(lambda: run("SELEC 1"), "syntax_error")
+    refused(lambda: run("SELECT 1 +"), "syntax_error")
     refused(lambda: run(f"SELECT * FROM {name}_absent"), "object_not_found")
 
 

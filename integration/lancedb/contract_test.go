@@ -263,7 +263,7 @@ func TestSubmitWaitRead(t *testing.T) {
 		t.Fatalf("%v %v", rows, err)
 	}
 
-	_, err := c.PollFlightInfo(c.ctx(), statement(t, "SELEC 1"))
+	_, err := c.PollFlightInfo(c.ctx(), statement(t, "SELECT 1 +"))
 	named(t, err, codes.InvalidArgument, "SYNTAX_ERROR")
 	_, err = c.PollFlightInfo(c.ctx(), statement(t, "SELECT * FROM absent"))
 	named(t, err, codes.NotFound, "OBJECT_NOT_FOUND")
