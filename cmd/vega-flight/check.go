@@ -104,7 +104,7 @@ func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, h.close(context.WithoutCancel(ctx))) }()
-	return h.check(ctx)
+	return h.check(ctx, !h.lake.Shared()) // an embedded lake is this process's alone
 }
 
 func report(w io.Writer, r check.Report) error {

@@ -96,7 +96,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	}
 	h.owner.Store(&owner)
 	live := h.others()
-	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Log: log})
+	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Pins: h.pins, Log: log})
 	binder := &bind.Binder{Lake: h.lake}
 	h.text = &bind.Text{Lake: h.lake.Name(), Parse: binder.Parse}
 	h.engine, err = ivm.New(ivm.Config{
@@ -122,9 +122,9 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	return h, nil
 }
 
-// check verifies the views and looks for leftovers.
-func (h *house) check(ctx context.Context) (check.Report, error) {
-	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers})
+// check verifies the views and looks for leftovers. With alone, no server serves the lake.
+func (h *house) check(ctx context.Context, alone bool) (check.Report, error) {
+	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers, Alone: alone})
 }
 
 // others tells which servers live, nil when there can be no other one.

@@ -68,7 +68,7 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
 	svc, err := flightsql.New(ctx, flightsql.Config{
 		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: h.lake.TempDir(), Live: h.others(),
-		Check: func(ctx context.Context) (any, error) { return h.check(ctx) },
+		Check: func(ctx context.Context) (any, error) { return h.check(ctx, false) },
 		Limits: flightsql.Limits{
 			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
 			TransactionIdle: c.TransactionIdle, Statement: c.StatementTimeout,

@@ -16,10 +16,12 @@ import (
 
 // Config says what to check.
 type Config struct {
-	Lake     *ducklake.Lake
-	Store    *store.Store
-	Text     refresh.Text
-	Servers  *maintain.Servers
+	Lake    *ducklake.Lake
+	Store   *store.Store
+	Text    refresh.Text
+	Servers *maintain.Servers
+	// Alone says that no server serves the lake, whatever the registrations say.
+	Alone    bool
 	Progress func(view string) // called before each view; may be nil
 }
 
@@ -115,7 +117,7 @@ func (c Config) leftovers(ctx context.Context, r *Report) error {
 	}
 	live := map[string]bool{}
 	for _, s := range servers {
-		live[s.ID] = !s.Expired
+		live[s.ID] = !s.Expired && !c.Alone
 	}
 	unfinished := map[string]job.Job{}
 	jobs, err := c.Store.Jobs().List(ctx, job.Query{Unfinished: true})

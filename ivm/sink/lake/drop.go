@@ -33,6 +33,8 @@ func (s *Sink) Drop(ctx context.Context, views []*catalog.View) error {
 	if err != nil {
 		return err
 	}
+	s.drops.Lock()
+	defer s.drops.Unlock()
 	e := maintain.Entry{ID: uuid.NewString(), Kind: dropKind, Payload: string(payload), Owner: s.owner()}
 	if err := s.db.Update(ctx, func(tx metadata.Tx) error { return maintain.WriteEntry(ctx, tx, e) }); err != nil {
 		return err

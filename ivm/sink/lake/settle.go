@@ -10,8 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
-// Settle finishes the drops that this server or dead ones left, and removes tables that dead servers were building. The caller sees to it that
-// no drop of this server is under way.
+// Settle finishes the drops that this server or dead ones left, and removes tables that dead servers were building.
 func (s *Sink) Settle(ctx context.Context) error {
 	var live map[string]bool
 	if s.Live != nil {
@@ -23,6 +22,8 @@ func (s *Sink) Settle(ctx context.Context) error {
 	me := s.owner().ServerID
 	dead := func(server string) bool { return server != me && !live[server] }
 
+	s.drops.Lock() // what is in the journal now, nobody here is working on
+	defer s.drops.Unlock()
 	var entries []maintain.Entry
 	err := s.db.View(ctx, func(tx metadata.Tx) (err error) {
 		entries, err = maintain.Entries(ctx, tx, "")

@@ -51,6 +51,8 @@ type Sink struct {
 	Config
 	db metadata.Store
 
+	drops sync.Mutex // held while a journaled drop is carried out or finished
+
 	mu     sync.Mutex
 	hidden map[string]*ducklake.HiddenTable // tables under construction, by job
 	swept  bool                             // what this server's last life left is removed
