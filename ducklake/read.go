@@ -103,10 +103,14 @@ func (s *Session) pinned() bool {
 func (s *Session) stream(ctx context.Context, r *duck.Reader, leave, free func(), own bool) *Stream {
 	var st *Stream
 	st = s.lake.newStream(ctx, r,
-		func() {
+		func(err error) {
 			s.mu.Lock()
 			if s.open == st {
 				s.open = nil
+				// An error while rows are computed ends DuckDB's transaction.
+				if err != nil && s.tx != nil && s.tx.begun && s.tx.failed == nil {
+					s.tx.failed = err
+				}
 			}
 			s.mu.Unlock()
 			free()

@@ -15,8 +15,8 @@ type Stream struct {
 	schema *arrow.Schema
 	lake   *Lake
 	ctx    context.Context
-	ended  func() // called once when the live result has ended and its connection is free
-	closed func() // called once by Close
+	ended  func(error) // called once when the live result has ended, with why, and its connection is free
+	closed func()      // called once by Close
 
 	// turn is held by who reads or spools. It is a channel because waiting for it must end with a context.
 	turn  chan struct{}
@@ -30,7 +30,7 @@ type Stream struct {
 	err   error
 }
 
-func (l *Lake) newStream(ctx context.Context, r *duck.Reader, ended, closed func()) *Stream {
+func (l *Lake) newStream(ctx context.Context, r *duck.Reader, ended func(error), closed func()) *Stream {
 	return &Stream{schema: r.Schema(), lake: l, ctx: ctx, live: r, ended: ended, closed: sync.OnceFunc(closed), turn: make(chan struct{}, 1)}
 }
 
@@ -122,7 +122,7 @@ func (s *Stream) endLive(err error) {
 	s.mu.Unlock()
 	if live != nil {
 		_ = live.Close()
-		s.ended()
+		s.ended(err)
 	}
 }
 

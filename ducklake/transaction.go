@@ -84,6 +84,14 @@ func (s *Session) Commit(ctx context.Context, txID string) error {
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	if tx.failed == nil {
+		// DuckDB's COMMIT of a transaction that it has given up rolls back and reports success.
+		if _, err := c.Rows(ctx, `SELECT 1`); err != nil {
+			s.mu.Lock()
+			tx.failed = err
+			s.mu.Unlock()
+		}
+	}
 	s.forget()
 	if tx.failed != nil {
 		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.undo(ctx, c, tx))
@@ -205,8 +213,7 @@ func (s *Session) begin(ctx context.Context, tx *transaction, c *connection) err
 // harmless are the errors that come before a statement has done anything.
 var harmless = map[string]bool{"Parser": true, "Syntax": true, "Binder": true, "Catalog": true, "Parameter Not Resolved": true, "Parameter Not Allowed": true}
 
-// broke notes that a statement in the open transaction failed. DuckDB's COMMIT of a transaction that it has given up
-// rolls back and reports success, so nothing of it may be committed. The caller holds the turn.
+// broke notes that a statement in the open transaction failed. The caller holds the turn.
 func (s *Session) broke(ctx context.Context, tx *transaction, c *connection, err error) {
 	if tx == nil || !tx.begun || err == nil {
 		return

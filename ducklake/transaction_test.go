@@ -142,3 +142,29 @@ func TestConflictingWrites(t *testing.T) {
 		b.want(`SELECT count(*) FROM t`, "8")
 	})
 }
+
+func TestResultsInTransactions(t *testing.T) {
+	c := connect(t, laketest.New(t, laketest.DuckDB))
+	c.exec(`CREATE TABLE t (i BIGINT)`)
+	id := c.begin()
+	c.exec(`INSERT INTO t SELECT range FROM range(500000)`)
+	st := c.open(`SELECT i FROM t`)
+	firstRows(t, st)
+	if err := st.Close(); err != nil { // a result that is not read to its end costs the transaction nothing
+		t.Fatal(err)
+	}
+	c.exec(`INSERT INTO t VALUES (-1)`)
+	c.exec(`SELECT 1`) // a query run for its effect
+	c.commit(id)
+	c.want(`SELECT count(*), min(i) FROM t`, "500001|-1")
+
+	id = c.begin()
+	c.exec(`INSERT INTO t VALUES (-2)`)
+	// DuckDB gives up the transaction when rows of it fail while they are read.
+	st = c.open(`SELECT CASE WHEN i < 400000 THEN i ELSE error('late') END FROM t WHERE i >= 0`)
+	if _, err := read(st); err == nil {
+		t.Fatal("no error")
+	}
+	fails(t, c.Commit(ctx, id), fault.TransactionFailed)
+	c.want(`SELECT count(*), min(i) FROM t`, "500001|-1")
+}

@@ -2,6 +2,7 @@ package ducklake
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
@@ -36,13 +37,15 @@ func (s *Session) exec(ctx context.Context, a *gate.Analysis, args []any) (int64
 		return 0, fault.InvalidParameter.Newf("%s is for Begin, Commit and Rollback", a.Kind)
 	case a.Effect != nil && a.Effect.Kind != gate.SetVariable && a.Effect.Kind != gate.TempDDL:
 		return 0, s.applyEffect(ctx, a.Effect)
+	case a.ReadOnly:
+		return 0, s.discard(ctx, a, args)
 	case a.Effect != nil, a.TouchesTemp && !a.DDL && !writesLake(a):
 		return s.execOwn(ctx, a, args)
 	case a.Kind == gate.CreateTableAs:
 		return s.createTableAs(ctx, tx, a, args)
 	case a.DDL:
 		return s.execDDL(ctx, tx, a, args)
-	case tx != nil && !a.ReadOnly:
+	case tx != nil:
 		return s.execInTransaction(ctx, a, args)
 	case a.TouchesTemp:
 		if err := s.take(ctx); err != nil {
@@ -57,6 +60,17 @@ func (s *Session) exec(ctx context.Context, a *gate.Analysis, args []any) (int64
 		return n, err
 	}
 	return s.lake.write(ctx, s.Settings(), autocommitAttempts, func(c *duck.Conn) (int64, error) { return c.Exec(ctx, a.SQL, args...) })
+}
+
+// discard runs a query for nothing but its errors.
+func (s *Session) discard(ctx context.Context, a *gate.Analysis, args []any) error {
+	st, err := s.query(ctx, a, args, func() {})
+	if err != nil {
+		return err
+	}
+	for st.Next() {
+	}
+	return errors.Join(st.Err(), st.Close())
 }
 
 func (s *Session) applyEffect(ctx context.Context, e *gate.SessionEffect) error {
