@@ -255,3 +255,26 @@ func TestLockdown(t *testing.T) {
 		}
 	})
 }
+
+// Names and paths may hold anything.
+func TestOddNames(t *testing.T) {
+	p := laketest.NewPlace(t, laketest.DuckDB)
+	p.Config.Catalog = filepath.Join(t.TempDir(), `it's a "lake", really`)
+	p.Config.Name = `My "Lake's" 1`
+	l := p.Open(t)
+	c := connect(t, l)
+	c.exec(`CREATE SCHEMA "a.b"`)
+	c.exec(`USE "My ""Lake's"" 1"."a.b"`)
+	c.exec(`CREATE TABLE "t's" AS SELECT range AS i FROM range(3000)`)
+	c.exec(`CREATE OR REPLACE TABLE "t's" AS SELECT range AS i FROM range(4000)`)
+	c.exec(`INSERT INTO "t's" VALUES (-1)`)
+	c.want(`SELECT count(*), current_schema(), current_catalog() FROM "t's"`, `4001|a.b|My "Lake's" 1`)
+	if _, err := c.Ingest(ctx, ducklake.IngestSpec{Table: "t's", IfExists: ducklake.ReplaceTable}, rowsFrom(0, 1, 5)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := ducklake.WithCommitID(ctx, `an "id" that's odd`)
+	if _, err := c.Exec(ctx, must(c.Analyze(ctx, `DELETE FROM "t's" WHERE i = 1`))); err != nil {
+		t.Fatal(err)
+	}
+	c.want(`SELECT count(*) FROM "t's"`, "4")
+}
