@@ -151,16 +151,16 @@ func (x *execution) Prelude(ctx context.Context) error {
 	for x.ran < len(x.steps)-1 {
 		st, err := x.step(ctx, &x.steps[x.ran])
 		if err != nil {
-			return x.fail(err)
+			return x.fail(ctx, err)
 		}
 		x.ran++
 		if err := drain(st); err != nil {
-			return x.fail(err)
+			return x.fail(ctx, err)
 		}
 	}
 	if x.schema == nil {
 		if err := x.prepare(ctx); err != nil {
-			return x.fail(err)
+			return x.fail(ctx, err)
 		}
 	}
 	return nil
@@ -181,14 +181,16 @@ func (x *execution) Run(ctx context.Context) (*stream, error) {
 	}
 	st, err := x.step(ctx, x.last())
 	if err != nil {
-		return nil, x.fail(err)
+		return nil, x.fail(ctx, err)
 	}
 	x.ran = len(x.steps)
+	st.ctx = ctx
 	st.atEnd(func(err error) { x.rec.end(err, max(st.rows, st.affected)) })
 	return st, nil
 }
 
-func (x *execution) fail(err error) error {
+func (x *execution) fail(ctx context.Context, err error) error {
+	err = genuine(ctx, err)
 	x.rec.end(err, 0)
 	return err
 }

@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/util"
 
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -34,6 +36,7 @@ type source interface {
 // It is used by one goroutine at a time.
 type stream struct {
 	source
+	ctx      context.Context // of the statement; nil when all rows are there
 	affected int64
 	rows     int64
 
@@ -59,6 +62,19 @@ func (st *stream) Next() bool {
 	return true
 }
 
+// Err is why the stream ended early; nil when it was read to its end.
+func (st *stream) Err() error { return genuine(st.ctx, st.source.Err()) }
+
+// genuine makes an interruption that nobody asked for what it is: a thread of
+// the statement failed, and another one, which DuckDB stopped for it, told first.
+func genuine(ctx context.Context, err error) error {
+	var d *duck.Error
+	if err == nil || ctx == nil || ctx.Err() != nil || fault.CodeOf(err) != nil || !errors.As(err, &d) || d.Type != "Interrupt" {
+		return err
+	}
+	return fault.SQLError.Newf("a thread of the statement failed, and DuckDB lost the reason").WithHint("run the statement again to see it")
+}
+
 // Record is the batch under its older name.
 func (st *stream) Record() arrow.RecordBatch { return st.source.RecordBatch() }
 
@@ -74,7 +90,7 @@ func (st *stream) atEnd(do func(error)) { st.ends = append(st.ends, do) }
 // Close ends the work behind the stream and waits until it has stopped.
 func (st *stream) Close() error {
 	st.once.Do(func() {
-		failed := st.source.Err()
+		failed := st.Err()
 		st.closed = st.source.Close()
 		if failed == nil {
 			failed = st.closed

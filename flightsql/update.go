@@ -61,6 +61,7 @@ func (s *Service) DoPutPreparedStatementUpdate(ctx context.Context, cmd flightsq
 	}
 	defer x.Close()
 	n, err := x.each(ctx, r)
+	err = genuine(ctx, err)
 	x.rec.end(err, n)
 	return n, err
 }
