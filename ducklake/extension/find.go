@@ -58,7 +58,7 @@ func Find(dir, name string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return "", fault.ExtensionMissing.Newf("DuckDB's extension %s is not in %s", name, path).
-			WithHint("run: vega-flight extensions install --extension-dir %s", dir)
+			WithHint("run: vega-flight extensions install --dir %s", dir)
 	}
 	return path, nil
 }

@@ -99,7 +99,7 @@ func TestTransactions(t *testing.T) {
 			}
 			return mine
 		})
-		if err != mine || ran != 0 {
+		if !errors.Is(err, mine) || ran != 0 {
 			t.Errorf("%v, %d hooks", err, ran)
 		}
 		if rows := query(t, s, `SELECT * FROM {M}vega_n`); len(rows) != 0 {
