@@ -93,7 +93,7 @@ def main():
     settle(early, "cancelled")
     finished = db.execute_query_async("SELECT 1 AS one")
     settle(finished, "finished")
-    finished.cancel()  # nothing to stop
+    refused(finished.cancel, "not cancellable")
     assert finished.reader().read_all().to_pylist() == [{"one": 1}]
     other = lancedb.connect("db://main", api_key="wrong", region="local", host_override="http://127.0.0.1:9", sql_host_override=URI)
     refused(lambda: other.execute_query("SELECT 1").read_all(), "unauthenticated")
