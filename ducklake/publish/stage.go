@@ -159,13 +159,15 @@ func syncUp(dir string, files []StagedFile, root string) error {
 			return err
 		}
 	}
-	for ; ; dir = filepath.Dir(dir) {
+	root = filepath.Clean(root)
+	for {
 		if err := syncPath(dir); err != nil {
 			return err
 		}
-		if rel, err := filepath.Rel(root, dir); err != nil || rel == "." || strings.HasPrefix(rel, "..") {
+		if dir == root || len(dir) <= len(root) { // a table with a path of its own lies outside of root
 			return nil
 		}
+		dir = filepath.Dir(dir)
 	}
 }
 

@@ -146,20 +146,18 @@ func (w *twin) committed(r publish.Result) {
 
 // locked runs a transaction as the server runs users' statements: statements first, COMMIT under the lock.
 func (w *twin) locked(statements ...string) error {
-	for {
-		w.exec("BEGIN")
-		for _, s := range statements {
-			if _, err := w.conn.Exec(ctx, s); err != nil {
-				w.exec("ROLLBACK")
-				return fmt.Errorf("%s: %w", s, err)
-			}
+	w.exec("BEGIN")
+	for _, s := range statements {
+		if _, err := w.conn.Exec(ctx, s); err != nil {
+			w.exec("ROLLBACK")
+			return fmt.Errorf("%s: %w", s, err)
 		}
-		unlock, err := w.lock.Lock(ctx)
-		must(w.t, err)
-		_, err = w.conn.Exec(ctx, "COMMIT")
-		unlock()
-		return err
 	}
+	unlock, err := w.lock.Lock(ctx)
+	must(w.t, err)
+	defer unlock()
+	_, err = w.conn.Exec(ctx, "COMMIT")
+	return err
 }
 
 func (w *twin) replace() {
@@ -470,6 +468,9 @@ func TestNativeCommitsAgainstTheirTwin(t *testing.T) {
 	}
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
 		for i, mix := range mixes {
+			if kind == laketest.PostgreSQL && i%2 == 0 && os.Getenv("VEGA_SEEDS") == "" {
+				continue // a history costs several times more there; the campaign runs them all
+			}
 			for seed := range seeds(t, 1) {
 				t.Run(fmt.Sprintf("%s/%d", mix.name, seed+uint64(i)), func(t *testing.T) {
 					began := time.Now()
