@@ -133,7 +133,7 @@ func (x *analyzer) described() error {
 	c := &cursor{toks: x.toks, i: x.st.body + 1, end: len(x.text)}
 	show := x.toks[x.st.body].is("show")
 	t := c.peek(0)
-	text := ""
+	var text string
 	switch {
 	case !c.more(), show && (t.is("tables") || t.is("all") || t.is("databases") || t.is("schemas")):
 		return nil

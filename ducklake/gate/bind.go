@@ -76,10 +76,10 @@ func bindable(a *Analysis) error {
 		}
 	}
 	for _, r := range a.Reads {
-		switch {
-		case r.Catalog == tempCatalog:
+		switch r.Catalog {
+		case tempCatalog:
 			return fault.TemporarySource.Newf("the view reads the temporary object %s", r.Name).WithHint("make it a table of the lake")
-		case r.Catalog == vegaCatalog:
+		case vegaCatalog:
 			return fault.StatementForbidden.Newf("a view cannot read %s.%s, which the lake does not keep", r.Catalog, r.Name)
 		}
 	}

@@ -13,11 +13,10 @@ import (
 
 // realLake is a locked-down instance with a lake, as the server runs it, and what is in it.
 type realLake struct {
-	t     testing.TB
-	db    *duck.DB
-	conn  *duck.Conn
-	dir   string
-	fixed int64 // schema version to claim; 0 reads the lake's
+	t    testing.TB
+	db   *duck.DB
+	conn *duck.Conn
+	dir  string
 }
 
 func extension(t testing.TB, name string) string {

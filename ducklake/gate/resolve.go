@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
@@ -78,7 +79,7 @@ func (x *analyzer) resolve(name []token) (TableRef, error) {
 	scans, _, err := explain(x.ctx, x.conn, "FROM "+strings.Join(parts, "."), 0)
 	if err != nil {
 		err = refused(err, 0)
-		if f, ok := err.(*fault.Error); ok {
+		if f := new(fault.Error); errors.As(err, &f) {
 			f.Position = name[0].start
 		}
 		return TableRef{}, err

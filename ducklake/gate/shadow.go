@@ -140,8 +140,8 @@ func splitName(s string) []string {
 	var parts []string
 	var part strings.Builder
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
+		switch c := s[i]; c {
+		case '"':
 			for i++; i < len(s); i++ {
 				if s[i] == '"' {
 					if i+1 < len(s) && s[i+1] == '"' {
@@ -152,7 +152,7 @@ func splitName(s string) []string {
 				}
 				part.WriteByte(s[i])
 			}
-		case c == '.':
+		case '.':
 			parts = append(parts, part.String())
 			part.Reset()
 		default:

@@ -364,7 +364,8 @@ func (b *builder) unmake() ([]*storedText, error) {
 		if s.err == nil {
 			continue
 		}
-		kind, schema, name := "VIEW", "", ""
+		kind := "VIEW"
+		var schema, name string
 		if s.view != nil {
 			schema, name = s.view.Schema, s.view.Name
 		} else {
