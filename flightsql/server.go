@@ -34,6 +34,7 @@ type ServerConfig struct {
 	Reflection   bool // answer reflection, to anybody
 
 	ReceiveBytes int           // largest message from a client; default 64 MiB
+	SendBytes    int           // largest message to a client, which is one row at most; default 256 MiB
 	HeaderBytes  uint32        // largest header list; default 64 KiB
 	Streams      uint32        // calls at once on a connection; default 256
 	CallsPerUser int           // calls at work of one user; default 128
@@ -71,6 +72,9 @@ func NewServer(svc *Service, cfg ServerConfig) *Server {
 	}
 	if cfg.ReceiveBytes == 0 {
 		cfg.ReceiveBytes = 64 << 20
+	}
+	if cfg.SendBytes == 0 {
+		cfg.SendBytes = 256 << 20
 	}
 	if cfg.HeaderBytes == 0 {
 		cfg.HeaderBytes = 64 << 10
@@ -116,6 +120,7 @@ func (s *Server) Options() []grpc.ServerOption {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.MaxRecvMsgSize(s.cfg.ReceiveBytes),
+		grpc.MaxSendMsgSize(s.cfg.SendBytes),
 		grpc.MaxHeaderListSize(s.cfg.HeaderBytes),
 		grpc.MaxConcurrentStreams(s.cfg.Streams),
 		grpc.ConnectionTimeout(20 * time.Second),

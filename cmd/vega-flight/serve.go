@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 
@@ -67,7 +68,7 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	defer func() { err = errors.Join(err, h.close(closing)) }()
 	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
 	svc, err := flightsql.New(ctx, flightsql.Config{
-		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: h.lake.TempDir(), Live: h.others(),
+		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(),
 		Check: func(ctx context.Context) (any, error) { return h.check(ctx, false) },
 		Limits: flightsql.Limits{
 			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
@@ -81,7 +82,7 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	defer func() { err = errors.Join(err, svc.Close(closing)) }()
 	server := flightsql.NewServer(svc, flightsql.ServerConfig{
 		Auth: door.auth, TLS: door.tls, Insecure: c.Insecure, Reflection: true, Grace: c.ShutdownGrace,
-		HiddenPaths: []string{h.lake.DataPath(), h.lake.TempDir()}, Log: log,
+		HiddenPaths: []string{h.lake.DataPath(), h.lake.TempDir(), c.resultsDir()}, Log: log,
 	})
 	return runAll(ctx, c, h, server, door, release, log)
 }
@@ -248,6 +249,14 @@ func (d *door) address() string {
 }
 
 func (d *door) close() error { return d.listener.Close() }
+
+// resultsDir keeps polled results where the next process of the server finds them; empty is a private folder among the system's temporary files.
+func (c *Config) resultsDir() string {
+	if c.TempDir == "" {
+		return ""
+	}
+	return filepath.Join(c.TempDir, "results")
+}
 
 // spoolBytes is the checked SpoolQuota.
 func (c *Config) spoolBytes() int64 {

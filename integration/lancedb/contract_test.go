@@ -565,6 +565,9 @@ func TestPollAfterRestart(t *testing.T) {
 	if rows, err := c.rows(refresh); err != nil || len(rows) != 1 || rows[0][2] != "rebuild" {
 		t.Fatalf("%v %v", rows, err)
 	}
+	if rows, err := c.rows(query); err != nil || fmt.Sprint(rows) != "[[42]]" {
+		t.Fatalf("kept rows after a restart: %v %v", rows, err)
+	}
 	_, err = poll(running)
 	named(t, err, codes.Unavailable, "JOB_INTERRUPTED")
 	_, err = poll(writing)
