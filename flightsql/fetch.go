@@ -36,7 +36,7 @@ func (hs *handles) fetch(id string, stream flight.FlightService_DoGetServer) err
 		case sp != nil:
 			return hs.fetchRows(ctx, h, sp, stream)
 		case now.State.Ended():
-			return fault.HandleNotFound.Newf("the statement finished, but its rows were lost when the server restarted").
+			return fault.HandleNotFound.Newf("the statement finished, but its rows are not here: the server restarted, or another server ran it").
 				WithHint("its effects are there; run a query again to read")
 		}
 		h.await(ctx, seq, nil)

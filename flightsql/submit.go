@@ -23,8 +23,9 @@ func (hs *handles) submit(ctx context.Context, x *execution) (*handle, error) {
 	h := newHandle(newToken(handlePrefix), p.Name, time.Now())
 	h.kind = x.kind()
 	if hs.draining() {
-		x.abandon(nil)
-		return nil, fault.Draining.Newf("the server is shutting down").WithHint("connect again in a moment")
+		err := fault.Draining.Newf("the server is shutting down").WithHint("connect again in a moment")
+		x.abandon(err)
+		return nil, err
 	}
 	if err := hs.admit(p); err != nil {
 		x.abandon(err)

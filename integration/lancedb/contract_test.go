@@ -594,3 +594,34 @@ func TestPollAfterRestart(t *testing.T) {
 	_, err = ben.PollFlightInfo(ben.ctx(), view.Info.FlightDescriptor)
 	named(t, err, codes.NotFound, "QUERY_HANDLE_NOT_FOUND")
 }
+
+// TestPollAfterShutdown ends the server in order: pollers are let go, and what did not end in the grace is INTERRUPTED.
+func TestPollAfterShutdown(t *testing.T) {
+	l := newLake(t)
+	s := l.start(t)
+	c := connect(t, s, "k-ann")
+	p := c.submit(endless)
+	for metaOf(t, p).State != "RUNNING" {
+		next, err := c.PollFlightInfo(c.ctx(), p.FlightDescriptor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = next
+	}
+	waiting := make(chan error, 1)
+	go func() { // with a plain client's patience, as long as the server is there
+		_, err := c.wait(p)
+		waiting <- err
+	}()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	// Either the connection was gone or the statement was, when the poller asked last.
+	if err := <-waiting; status.Code(err) != codes.Unavailable {
+		t.Fatal(err)
+	}
+	s = l.start(t)
+	c = connect(t, s, "k-ann")
+	_, err := c.PollFlightInfo(c.ctx(), p.FlightDescriptor)
+	named(t, err, codes.Unavailable, "JOB_INTERRUPTED")
+}
