@@ -27,8 +27,8 @@
 //   - An Analysis belongs to the [Env] and the schema version it was made for.
 //
 // [Session.Bind] makes the query of a view definition independent of the
-// session: names qualified, stars expanded, plain views and macros put in their
-// place.
+// session, by edits of its own text: each lake table becomes a subquery of the
+// columns the query uses, plain views and macros are put in their place.
 //
 // The package must not know transactions, materialized views or any protocol,
 // and holds no connection to the lake: what is in the lake comes through the
