@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -86,13 +87,16 @@ func (l *Lake) commitWrite(ctx context.Context, c *connection) error {
 		}
 	}
 	before := l.notice.seen()
+	came := time.Now()
 	unlock, err := l.lock.Lock(ctx)
 	if err != nil {
 		return l.abort(end, c, err)
 	}
+	locked := time.Now()
 	err = l.commit(end, c.Conn)
 	unlock()
 	if err == nil {
+		l.config.Committed(metadata.CommitWrite, locked.Sub(came), time.Since(locked))
 		l.Notify()
 		return nil
 	}

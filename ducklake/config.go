@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -40,6 +41,9 @@ type Config struct {
 	// Pin is told of every reader and transaction when it begins, and by what it returns when it ends, so that nothing
 	// is removed that one of them may still need. May be nil.
 	Pin func() (release func())
+	// Committed is told of every commit of a user's write and of every publication: its kind (metadata.CommitWrite,
+	// metadata.CommitPublish), how long it waited for the commit lock and how long it held it. May be nil.
+	Committed func(kind string, waited, held time.Duration)
 	// Log gets what operators should know; default slog.Default().
 	Log *slog.Logger
 }
@@ -70,6 +74,9 @@ func (c *Config) withDefaults() {
 	}
 	if c.SpoolQuota == 0 {
 		c.SpoolQuota = 10 << 30
+	}
+	if c.Committed == nil {
+		c.Committed = func(string, time.Duration, time.Duration) {}
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

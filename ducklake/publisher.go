@@ -2,8 +2,10 @@ package ducklake
 
 import (
 	"context"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
 )
 
@@ -13,6 +15,9 @@ func (l *Lake) NewPublisher(ctx context.Context) (*publish.Publisher, error) {
 		Store: l.store, Lock: l.lock, Lake: l.config.Name, DataPath: l.data, ServerID: l.config.ServerID, Log: l.log,
 		Acquire: l.acquireUTC,
 		Notify:  func(int64) { l.Notify() },
+		Committed: func(waited, held time.Duration) {
+			l.config.Committed(metadata.CommitPublish, waited, held)
+		},
 	})
 }
 

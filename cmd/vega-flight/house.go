@@ -72,7 +72,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	h.lake, err = ducklake.Open(ctx, ducklake.Config{
 		Catalog: c.Lake, DataPath: c.DataPath, MetadataSchema: c.MetadataSchema, ExtensionDir: c.ExtensionDir, TempDir: c.TempDir,
 		MemoryLimit: c.MemoryLimit, Threads: c.Threads, ServerID: c.serverID(), SpoolQuota: c.spoolBytes(), Vega: ivm.VegaDDL(), Log: log,
-		Pin: func() func() { return h.pins.Pin(0) },
+		Pin: func() func() { return h.pins.Pin(0) }, Committed: figures.committed,
 	})
 	if err != nil {
 		return nil, err

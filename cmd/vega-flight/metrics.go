@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ivm/job"
 )
 
 // metrics is the figures of a server. It is told what happens by the protocol
@@ -20,7 +21,8 @@ type metrics struct {
 	rows       *prometheus.CounterVec
 	bytes      *prometheus.CounterVec
 	refreshes  *prometheus.HistogramVec
-	commits    prometheus.Histogram
+	commits    *prometheus.HistogramVec
+	waits      *prometheus.HistogramVec
 }
 
 func newMetrics() *metrics {
@@ -37,10 +39,12 @@ func newMetrics() *metrics {
 			Help: "Bytes of Arrow data, by direction."}, []string{"direction"}),
 		refreshes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "vega_flight_refresh_seconds",
 			Help: "Refreshes from submission to end, by outcome.", Buckets: seconds}, []string{"outcome"}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "vega_flight_commit_seconds",
-			Help: "Time that a publication of a view held the lake's commit lock.", Buckets: seconds}),
+		commits: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "vega_flight_commit_seconds",
+			Help: "How long commits held the lake's commit lock, by kind: publish (a view's content) or write (a user's).", Buckets: seconds}, []string{"kind"}),
+		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "vega_flight_commit_wait_seconds",
+			Help: "How long commits waited for the lake's commit lock, by kind.", Buckets: seconds}, []string{"kind"}),
 	}
-	m.registry.MustRegister(m.sessions, m.statements, m.rows, m.bytes, m.refreshes, m.commits,
+	m.registry.MustRegister(m.sessions, m.statements, m.rows, m.bytes, m.refreshes, m.commits, m.waits,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -63,6 +67,12 @@ func (m *metrics) Statement(kind, code string, took time.Duration, rows int64) {
 
 func (m *metrics) Sent(n int64)     { m.bytes.WithLabelValues("sent").Add(float64(n)) }
 func (m *metrics) Received(n int64) { m.bytes.WithLabelValues("received").Add(float64(n)) }
+
+// committed is what the lake tells of its commits.
+func (m *metrics) committed(kind string, waited, held time.Duration) {
+	m.commits.WithLabelValues(kind).Observe(held.Seconds())
+	m.waits.WithLabelValues(kind).Observe(waited.Seconds())
+}
 
 // lakeFigures reads figures from the catalog when they are asked for.
 type lakeFigures struct {
@@ -116,11 +126,13 @@ func (f *lakeFigures) Collect(ch chan<- prometheus.Metric) {
 		if err != nil {
 			return err
 		}
+		jobs := map[string]int64{} // a state without jobs is told as 0
 		for _, r := range rows {
 			state, _ := r[0].(string)
-			if n, ok := r[1].(int64); ok {
-				ch <- prometheus.MustNewConstMetric(f.jobs, prometheus.GaugeValue, float64(n), state)
-			}
+			jobs[state], _ = r[1].(int64)
+		}
+		for _, state := range job.States() {
+			ch <- prometheus.MustNewConstMetric(f.jobs, prometheus.GaugeValue, float64(jobs[string(state)]), string(state))
 		}
 		return nil
 	})

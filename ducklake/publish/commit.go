@@ -181,11 +181,13 @@ func (d *dropped) Error() string { return d.err.Error() }
 
 // round is one try to commit the group: guards first, then the writes, then the swaps.
 func (p *Publisher) round(ctx context.Context, batch []*work) error {
+	came := time.Now()
 	unlock, err := p.Lock.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	locked := time.Now()
 	var snapshot int64
 	err = p.Store.Update(ctx, func(tx metadata.Tx) error {
 		snapshot = 0
@@ -203,6 +205,9 @@ func (p *Publisher) round(ctx context.Context, batch []*work) error {
 			w.done = false
 		}
 		return err
+	}
+	if snapshot != 0 && p.Committed != nil {
+		p.Committed(locked.Sub(came), time.Since(locked))
 	}
 	if snapshot != 0 && p.Notify != nil {
 		p.Notify(snapshot)

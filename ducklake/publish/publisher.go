@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
@@ -23,7 +24,9 @@ type Config struct {
 	Acquire  func(context.Context) (conn *duck.Conn, release func(), err error)
 	ServerID string               // written into commits
 	Notify   func(snapshot int64) // called after each commit, with 0 when its id is not known; may be nil
-	Log      *slog.Logger
+	// Committed is told how long each commit waited for the commit lock and how long it held it; may be nil.
+	Committed func(waited, held time.Duration)
+	Log       *slog.Logger
 
 	InlineRows      int   // a delta with more new rows becomes a file; 0 is 5,000
 	TargetFileBytes int64 // staged files are split at about this size; 0 is the lake's target_file_size
