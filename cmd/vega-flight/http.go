@@ -25,19 +25,15 @@ type operator struct {
 	live   func() error // what makes the process unfit to live, such as a poisoned DuckDB instance
 }
 
-// newOperator listens on addr; Serve answers.
-func newOperator(addr string, figures prometheus.Gatherer, live func() error) (*operator, error) {
-	l, err := listenTCP(addr)
-	if err != nil {
-		return nil, err
-	}
+// newOperator is for requests that come to l; Serve answers them.
+func newOperator(l net.Listener, figures prometheus.Gatherer, live func() error) *operator {
 	o := &operator{l: l, live: live}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(figures, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", o.health)
 	mux.HandleFunc("GET /readyz", o.readiness)
 	o.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	return o, nil
+	return o
 }
 
 func (o *operator) url() string { return "http://" + o.l.Addr().String() }

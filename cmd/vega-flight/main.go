@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // schedules name time zones, also on machines without a zone database
 
@@ -16,6 +17,15 @@ import (
 var errUsage = errors.New("wrong usage")
 
 func main() { os.Exit(run(os.Args[1:])) }
+
+// errReported marks an error that the log has already.
+var errReported = errors.New("the server has ended")
+
+// oneLine is an error whose text has one line.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+func (e oneLine) Unwrap() error { return e.error }
 
 // run executes one command line and returns the exit code.
 func run(args []string) int {
@@ -30,10 +40,16 @@ func run(args []string) int {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
 	root.AddCommand(serveCommand(stop), sqlCommand(), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())
 	root.SetArgs(args)
+	if _, _, err := root.Find(args); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, errReported):
+		return 1
 	case errors.Is(err, errUsage):
 		fmt.Fprintln(os.Stderr, err)
 		return 2

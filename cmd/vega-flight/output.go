@@ -239,9 +239,14 @@ func (b *progressBar) show(progress float64, meta []byte) {
 	var s jobState
 	_ = json.Unmarshal(meta, &s) // absent or foreign metadata: the bar alone
 	const width = 30
-	done := int(min(max(progress, 0), 1) * width)
+	part := min(max(progress, 0), 1)
+	done := int(part * width)
+	doing := strings.ToLower(s.State)
+	if s.Phase != "" && !strings.EqualFold(s.Phase, s.State) {
+		doing += ": " + s.Phase
+	}
 	b.drawn = true
-	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %3.0f %% %s", strings.Repeat("#", done), strings.Repeat(".", width-done), 100*min(max(progress, 0), 1), strings.ToLower(strings.TrimSpace(s.State+" "+s.Phase)))
+	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %3.0f %% %s", strings.Repeat("#", done), strings.Repeat(".", width-done), 100*part, doing)
 }
 
 func (b *progressBar) clear() {

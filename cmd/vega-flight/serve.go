@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -50,9 +51,14 @@ func serveCommand(release func()) *cobra.Command {
 func serve(ctx context.Context, c *Config, release func()) (err error) {
 	log := newLog(c)
 	slog.SetDefault(log)
+	ready := false
 	defer func() {
-		if err != nil {
+		switch {
+		case err != nil && ready:
 			log.Error("the server ends", "error", err)
+			err = errors.Join(errReported, err)
+		case err != nil:
+			err = oneLine{err} // it never came to serving: what started it gets the reason alone
 		}
 	}()
 	door, err := openDoor(ctx, c, log)
@@ -66,6 +72,9 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	}
 	closing := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, h.close(closing)) }()
+	if err := withdraw(c); err != nil {
+		return errors.Join(err, door.close())
+	}
 	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
 	svc, err := flightsql.New(ctx, flightsql.Config{
 		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(),
@@ -84,11 +93,11 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 		Auth: door.auth, TLS: door.tls, Insecure: c.Insecure, Reflection: true, Grace: c.ShutdownGrace,
 		HiddenPaths: []string{h.lake.DataPath(), h.lake.TempDir(), c.resultsDir()}, Log: log,
 	})
-	return runAll(ctx, c, h, server, door, release, log)
+	return runAll(ctx, c, h, server, door, func() { ready = true }, release, log)
 }
 
-// runAll runs the server and what goes on beside it, and returns when all of it has ended.
-func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, door *door, release func(), log *slog.Logger) error {
+// runAll runs the server and what goes on beside it, and returns when all of it has ended. It calls ready when clients are served.
+func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, door *door, ready, release func(), log *slog.Logger) error {
 	serving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	beside, stopBeside := context.WithCancel(context.WithoutCancel(ctx)) // lease, maintenance and figures outlive the drain
@@ -105,11 +114,8 @@ func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, 
 		group.Go(func() { h.maintainer.Run(beside) })
 	}
 	var op *operator
-	if c.HTTP != "" {
-		var err error
-		if op, err = newOperator(c.HTTP, h.figures.registry, h.healthy); err != nil {
-			return errors.Join(err, door.close())
-		}
+	if door.http != nil {
+		op = newOperator(door.http, h.figures.registry, h.healthy)
 		group.Go(func() {
 			if err := op.Serve(beside); err != nil {
 				stop(err)
@@ -120,10 +126,13 @@ func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, 
 	if err := h.engine.Start(ctx); err != nil {
 		return errors.Join(err, door.close())
 	}
-	group.Go(func() { forceOnSignal(beside, serving, server, release) })
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	group.Go(func() { forceOnSignal(beside, ctx, serving, signals, server, release) })
 	if err := announce(c, door, op, log); err != nil {
 		return errors.Join(err, door.close())
 	}
+	ready()
 	if op != nil {
 		op.ready.Store(true)
 		context.AfterFunc(serving, func() { op.ready.Store(false) })
@@ -144,22 +153,28 @@ func watchFatal(ctx context.Context, l *ducklake.Lake, stop context.CancelCauseF
 	}
 }
 
-// forceOnSignal cuts running work off when a second signal comes while the server drains.
-func forceOnSignal(ctx, serving context.Context, server *flightsql.Server, release func()) {
+// forceOnSignal cuts running work off when a second signal comes while the server drains. The signals are collected from before the first
+// one on, so that none is lost; asked is done when that one has come.
+func forceOnSignal(ctx, asked, serving context.Context, signals chan os.Signal, server *flightsql.Server, release func()) {
+	defer signal.Stop(signals)
 	select {
 	case <-ctx.Done():
 		return
 	case <-serving.Done():
 	}
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(again)
-	release()
-	select {
-	case <-ctx.Done():
-	case <-again:
-		server.Stop()
+	left := 1
+	if asked.Err() != nil {
+		left = 2
 	}
+	for ; left > 0; left-- {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+	}
+	release() // a third one ends the process at once
+	server.Stop()
 }
 
 // announce says that the server is ready: in the log, and in the ready file, which appears whole.
@@ -199,9 +214,10 @@ func newLog(c *Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, opts))
 }
 
-// door is where clients come in: the listener, who they are, and TLS.
+// door is where clients come in: the listener, who they are, and TLS; and where an operator's tools do.
 type door struct {
 	listener net.Listener
+	http     net.Listener // nil when it is turned off
 	auth     auth.Authenticator
 	tls      *auth.Certificate
 }
@@ -219,6 +235,11 @@ func openDoor(ctx context.Context, c *Config, log *slog.Logger) (*door, error) {
 	}
 	if err := auth.CheckListener(d.auth, d.listener.Addr(), c.Insecure); err != nil {
 		return nil, errors.Join(err, d.close())
+	}
+	if c.HTTP != "" {
+		if d.http, err = listenTCP(c.HTTP); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
 	}
 	switch {
 	case c.TLSCert != "":
@@ -248,7 +269,14 @@ func (d *door) address() string {
 	return "grpc://" + a.String()
 }
 
-func (d *door) close() error { return d.listener.Close() }
+// close gives the addresses back; a server that ran has closed them already.
+func (d *door) close() error {
+	err := d.listener.Close()
+	if d.http != nil {
+		err = errors.Join(err, d.http.Close())
+	}
+	return err
+}
 
 // resultsDir keeps polled results where the next process of the server finds them; empty is a private folder among the system's temporary files.
 func (c *Config) resultsDir() string {
