@@ -177,6 +177,17 @@ func forceOnSignal(ctx, asked, serving context.Context, signals chan os.Signal, 
 	server.Stop()
 }
 
+// withdraw removes the ready file of an earlier run.
+func withdraw(c *Config) error {
+	if c.ReadyFile == "" {
+		return nil
+	}
+	if err := os.Remove(c.ReadyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.ConfigInvalid.Wrap(err, "the ready file of an earlier run cannot be removed")
+	}
+	return nil
+}
+
 // announce says that the server is ready: in the log, and in the ready file, which appears whole.
 func announce(c *Config, door *door, op *operator, log *slog.Logger) error {
 	ready := struct {
