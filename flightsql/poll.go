@@ -16,6 +16,9 @@ import (
 // last statement can be described only after the earlier ones have run.
 const describeWait = 2 * time.Second
 
+// drainPoll is how long a poll waits for news while the server drains.
+const drainPoll = 250 * time.Millisecond
+
 // PollFlightInfoStatement submits a text.
 func (s *Service) PollFlightInfoStatement(ctx context.Context, cmd flightsql.StatementQuery, _ *flight.FlightDescriptor) (*flight.PollInfo, error) {
 	sess, err := s.session(ctx)
@@ -89,8 +92,12 @@ func (hs *handles) poll(ctx context.Context, desc *flight.FlightDescriptor) (*fl
 	}
 	h.touch(time.Now(), hs.limits.Abandon)
 	if now, _ := h.state(); !now.State.Ended() {
-		waiting, cancel := context.WithTimeout(ctx, hs.limits.LongPoll)
-		h.await(waiting, seen, hs.letting)
+		patience, stop := hs.limits.LongPoll, hs.letting
+		if hs.draining() { // whoever asks again all the same must not do it without a pause
+			patience, stop = min(patience, drainPoll), nil
+		}
+		waiting, cancel := context.WithTimeout(ctx, patience)
+		h.await(waiting, seen, stop)
 		cancel()
 		if err := ctx.Err(); err != nil {
 			return nil, err
