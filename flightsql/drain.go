@@ -76,9 +76,8 @@ func cutUnix(address string) (string, bool) {
 
 // removeDeadSocket makes room for a socket whose process is gone; one that somebody answers stays.
 func removeDeadSocket(ctx context.Context, path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 || errors.Is(err, os.ErrNotExist) {
+		return nil // listening says what else is wrong
 	}
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "unix", path)

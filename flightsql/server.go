@@ -125,7 +125,6 @@ func (s *Server) Options() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(s.cfg.Streams),
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.WriteBufferSize(256 << 10),
-		grpc.SharedWriteBuffer(true),
 	}
 }
 

@@ -213,7 +213,7 @@ func TestGarbageCannotEndTheProcess(t *testing.T) {
 		case 1:
 			head.DataHeader = noise(r.IntN(200))
 		}
-		if err := put(head, &flight.FlightData{DataHeader: mutated(), DataBody: noise(r.IntN(100))}, &flight.FlightData{DataBody: noise(9)}); err == io.EOF && i%3 == 0 {
+		if err := put(head, &flight.FlightData{DataHeader: mutated(), DataBody: noise(r.IntN(100))}, &flight.FlightData{DataBody: noise(9)}); errors.Is(err, io.EOF) && i%3 == 0 {
 			t.Fatalf("noise was accepted")
 		}
 		get, err := c.DoGet(t.Context(), &flight.Ticket{Ticket: noise(r.IntN(60))})

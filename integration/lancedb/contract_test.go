@@ -413,7 +413,7 @@ func TestCancelAtEachMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := packed(t, &pb.ActionCancelQueryRequest{Info: raw})
+	body := packed(t, &pb.ActionCancelQueryRequest{Info: raw}) //nolint:staticcheck // older clients send it
 	if err := c.act(flightsql.CancelQueryActionType, body, func([]byte) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
