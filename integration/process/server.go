@@ -22,6 +22,8 @@ type Options struct {
 	Args []string // more flags
 	Env  []string // more environment
 	Wrap []string // a command that is put before the binary and must become it by exec
+
+	ReadyFile string // what --ready-file gets; default a new one
 }
 
 // Server is one run of the binary.
@@ -31,6 +33,7 @@ type Server struct {
 	PID    int    `json:"pid"`
 
 	t      testing.TB
+	lake   string
 	cmd    *exec.Cmd
 	done   chan struct{}
 	waited error
@@ -109,11 +112,14 @@ func Start(t testing.TB, o Options) *Server {
 // TryStart is Start for servers that may refuse to start: the error has what they printed.
 func TryStart(t testing.TB, o Options) (*Server, error) {
 	t.Helper()
-	readyFile := filepath.Join(t.TempDir(), "ready.json")
+	readyFile := o.ReadyFile
+	if readyFile == "" {
+		readyFile = filepath.Join(t.TempDir(), "ready.json")
+	}
 	args := append(slices.Clone(o.Wrap), Binary(t), "serve", "--lake", o.Lake, "--extension-dir", ExtensionDir(t),
 		"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file", readyFile, "--log-level", "debug")
 	args = append(args, o.Args...)
-	s := &Server{t: t, cmd: exec.Command(args[0], args[1:]...), done: make(chan struct{}), log: &tail{}}
+	s := &Server{t: t, lake: o.Lake, cmd: exec.Command(args[0], args[1:]...), done: make(chan struct{}), log: &tail{}}
 	s.cmd.Env = append(os.Environ(), o.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
@@ -123,7 +129,7 @@ func TryStart(t testing.TB, o Options) (*Server, error) {
 	tick := time.NewTicker(5 * time.Millisecond) // a file appears without an event
 	defer tick.Stop()
 	for {
-		if text, err := os.ReadFile(readyFile); err == nil && json.Unmarshal(text, s) == nil {
+		if text, err := os.ReadFile(readyFile); err == nil && json.Unmarshal(text, s) == nil && s.PID == s.cmd.Process.Pid {
 			t.Cleanup(s.cleanup)
 			return s, nil
 		}
@@ -139,6 +145,9 @@ func (s *Server) wait() {
 	s.waited = s.cmd.Wait()
 	close(s.done)
 }
+
+// Lake is what --lake got.
+func (s *Server) Lake() string { return s.lake }
 
 // Done is closed when the process has ended.
 func (s *Server) Done() <-chan struct{} { return s.done }

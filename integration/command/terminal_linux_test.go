@@ -1,0 +1,129 @@
+package command
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/vegadb/vega-flight/integration/process"
+)
+
+// terminal runs the binary on a terminal of its own.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	cmd    *exec.Cmd
+	seen   strings.Builder
+}
+
+func open(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no pseudo terminal: %v", err)
+	}
+	master := os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { _ = master.Close() }) // may be closed already
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	cmd := exec.Command(process.Binary(t), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &terminal{t: t, master: master, cmd: cmd}
+}
+
+// until reads what is shown until it matches; false says that the process has ended before.
+func (x *terminal) until(pattern string) bool {
+	x.t.Helper()
+	re := regexp.MustCompile(pattern)
+	buf := make([]byte, 4096)
+	for !re.MatchString(x.seen.String()) {
+		n, err := x.master.Read(buf)
+		x.seen.Write(buf[:n])
+		if err != nil { // EIO: nobody has the other end any more
+			return re.MatchString(x.seen.String())
+		}
+	}
+	return true
+}
+
+// typed sends what somebody types.
+func (x *terminal) typed(text string) {
+	x.t.Helper()
+	if _, err := io.WriteString(x.master, text); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// end reads the rest and returns all that was shown, and the exit code.
+func (x *terminal) end() (string, int) {
+	x.t.Helper()
+	x.until("\x00never")
+	_ = x.cmd.Wait() // the exit code tells
+	return x.seen.String(), x.cmd.ProcessState.ExitCode()
+}
+
+const endless = "SELECT count(*) AS n FROM range(300000) a(i), range(300000) b(j) WHERE (i * j) % 7 = 9"
+
+func TestProgressIsDrawnOnATerminalOnly(t *testing.T) {
+	s := start(t)
+	const sql = "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM range(5000) a(i), range(10000) b(j) WHERE (i * j) % 7 = 1; SELECT 'done' AS word"
+	shown, code := open(t, "sql", s.Flight, "-c", sql).end()
+	if code != 0 || !regexp.MustCompile(`\r\x1b\[K\[[#.]{30}\] +\d+ % running: \w+`).MatchString(shown) {
+		t.Errorf("exit code %d, no bar in %q", code, shown)
+	}
+	// The bar is gone before rows are printed.
+	if !strings.Contains(shown, "\r\x1b[Kstatus") || !strings.Contains(shown, "done\r\n(1 row)") {
+		t.Errorf("the results are not there: %q", shown)
+	}
+	if got := run(t, nil, "sql", s.Flight, "-c", sql); got.code != 0 || got.err != "" || strings.Contains(got.out, "\x1b") {
+		t.Errorf("in a pipe: %+v", got)
+	}
+}
+
+func TestCtrlCCancelsOnTheServer(t *testing.T) {
+	s := start(t)
+	c := s.Connect(t)
+	c.Must(t, "CREATE TABLE target (n BIGINT)")
+	for _, sql := range []string{
+		"CREATE MATERIALIZED VIEW slow AS " + endless, "INSERT INTO target " + endless, endless,
+	} {
+		x := open(t, "sql", s.Flight, "-c", sql+"; CREATE TABLE never (i INTEGER)")
+		if !x.until("running") {
+			t.Fatalf("%s: %q", sql, x.seen.String())
+		}
+		x.typed("\x03")
+		if shown, code := x.end(); code != 1 || !strings.Contains(shown, "vega-flight: CANCELLED: ") {
+			t.Errorf("%s: exit code %d, %q", sql, code, shown)
+		}
+	}
+	if got := c.Must(t, "SELECT state FROM vega.jobs"); len(got) != 1 || got[0][0] != "CANCELLED" {
+		t.Errorf("the jobs are %v", got)
+	}
+	if n := c.Value(t, "SELECT count(*) FROM target"); n != "0" {
+		t.Errorf("the cancelled INSERT left %s rows", n)
+	}
+	if n := c.Value(t, "SELECT count(*) FROM information_schema.tables WHERE table_name = 'never'"); n != "0" {
+		t.Error("the statement after the cancelled one was run")
+	}
+}
