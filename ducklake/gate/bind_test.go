@@ -232,7 +232,7 @@ func TestBindRefuses(t *testing.T) {
 		{"select rowid, a from t", fault.StatementForbidden}, {"select snapshot_id from t", fault.StatementForbidden}, {"summarize t", fault.StatementForbidden}, {"select * from (summarize t)", fault.StatementForbidden},
 		{"select biggest(a) from t", fault.NotYetSupported}, {"select sum_of(x) from (select [1] as x)", fault.NotYetSupported},
 		{"select * from nothing", fault.ObjectNotFound}, {"select nothing from t", fault.SQLError}, {"select 1; select 2", fault.SyntaxError}, {"select * from read_csv('x')", fault.StatementForbidden},
-		{"select * from 'x.csv'", fault.StatementForbidden}, {"", fault.SyntaxError}, {"selec 1", fault.StatementForbidden},
+		{"select * from 'x.csv'", fault.StatementForbidden}, {"", fault.SyntaxError}, {"selec 1", fault.SyntaxError},
 	} {
 		if _, err := s.Bind(ctx, c.sql, Env{}); fault.CodeOf(err) != c.code {
 			t.Errorf("%s: %v, want %s", c.sql, err, c.code.Name())

@@ -349,7 +349,7 @@ func TestCodesOfRefusals(t *testing.T) {
 	}{
 		{"select * from nothing", fault.ObjectNotFound, 14},
 		{"select\n  nocolumn\nfrom t", fault.SQLError, 9},
-		{"selct 1", fault.StatementForbidden, 0},
+		{"selct 1", fault.SyntaxError, 0},
 		{"select from where", fault.SyntaxError, 12},
 		{"select 'x", fault.SyntaxError, 7},
 		{"select 1, read_blob('x')", fault.StatementForbidden, 10},

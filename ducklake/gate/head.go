@@ -181,11 +181,11 @@ func (st *statement) head(c *cursor) error {
 		st.kind = Rollback
 		return nil
 	}
-	err := fault.StatementForbidden.Newf("%s is not a statement that users may run", strings.ToUpper(first.text)).At(first.start)
-	if hint := instead[first.lower]; hint != "" {
-		return err.WithHint("%s", hint)
+	hint, known := instead[first.lower]
+	if !known {
+		return fault.SyntaxError.Newf("no statement begins with %s", strings.ToUpper(first.text)).At(first.start)
 	}
-	return err
+	return fault.StatementForbidden.Newf("%s is not a statement that users may run", strings.ToUpper(first.text)).At(first.start).WithHint("%s", hint)
 }
 
 // dataOnly is for statements that start with a parenthesis: inside must be a query.
