@@ -99,8 +99,8 @@ func (e *Engine) Submit(ctx context.Context, c Caller, stmt ddl.Statement) (Resu
 
 // begin runs all of a statement but the waiting. With wait, the result has a job and no rows yet.
 func (e *Engine) begin(ctx context.Context, c Caller, stmt ddl.Statement) (r Result, wait bool, err error) {
-	if streaming(stmt) {
-		return Result{}, false, fault.NotYetSupported.Newf("%s", stmt.Verb())
+	if name, yes := streaming(stmt); yes {
+		return Result{}, false, e.refuseStreaming(ctx, c, stmt, name)
 	}
 	switch s := stmt.(type) {
 	case *ddl.CreateView:
@@ -128,33 +128,6 @@ func (e *Engine) begin(ctx context.Context, c Caller, stmt ddl.Statement) (r Res
 		return Result{}, false, err
 	}
 	return status(stmt.Verb()), false, nil
-}
-
-// streaming tells statements about streaming views.
-func streaming(stmt ddl.Statement) bool {
-	switch s := stmt.(type) {
-	case *ddl.CreateView:
-		return s.Streaming
-	case *ddl.AlterSet:
-		return s.Streaming
-	case *ddl.AlterReset:
-		return s.Streaming
-	case *ddl.AlterRename:
-		return s.Streaming
-	case *ddl.AlterOwner:
-		return s.Streaming
-	case *ddl.DropView:
-		return s.Streaming
-	case *ddl.ShowViews:
-		return s.Streaming
-	case *ddl.ShowView:
-		return s.Streaming
-	case *ddl.ShowCreate:
-		return s.Streaming
-	case *ddl.AlterRun, *ddl.Rebuild, *ddl.ExplainStreaming, *ddl.ExplainAnalyze, *ddl.Subscribe:
-		return true
-	}
-	return false
 }
 
 // Rows is the result of a job that has succeeded, as Execute would have given it; for another end it is the job's error.
