@@ -104,7 +104,9 @@ func TestScheduleAcrossRestarts(t *testing.T) {
 			n, last := s.scheduled(view)
 			return n > 0 && last["state"] == "SUCCEEDED"
 		})
-		s.until(view+" has its next time", func() bool { return s.run(`SHOW MATERIALIZED VIEW ` + view)[0]["next_refresh_at"] > time.Now().UTC().Format(time.RFC3339) })
+		s.until(view+" has its next time", func() bool {
+			return s.run(`SHOW MATERIALIZED VIEW ` + view)[0]["next_refresh_at"] > time.Now().UTC().Format(time.RFC3339)
+		})
 		if n, _ := s.scheduled(view); n != 1 {
 			t.Errorf("%s: %d runs for five missed hours", view, n)
 		}

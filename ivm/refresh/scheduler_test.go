@@ -106,8 +106,10 @@ func setUp(t *testing.T, rows ...Schedule) (*Scheduler, *table, *bench, *time.Ti
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := NewScheduler(SchedulerConfig{
 		Schedules: tb, Jobs: b, ServerID: "s",
-		Now:     func(context.Context) (time.Time, error) { return now, nil },
-		Changed: func(_ context.Context, ids []string) (map[string]bool, error) { return map[string]bool{"changed": true}, nil },
+		Now: func(context.Context) (time.Time, error) { return now, nil },
+		Changed: func(_ context.Context, ids []string) (map[string]bool, error) {
+			return map[string]bool{"changed": true}, nil
+		},
 	})
 	return s, tb, b, &now
 }
