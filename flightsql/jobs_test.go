@@ -24,7 +24,7 @@ func TestJobIsCancelledBySQL(t *testing.T) {
 	slowView(c)
 	id := c.must("REFRESH MATERIALIZED VIEW slow WITH (wait = false)")[0][1]
 	h.client("bob").fails("CANCEL JOB '"+id+"'", fault.JobNotFound)
-	equal(t, "state", other.must("CANCEL JOB '"+id+"'")[0][1], "CANCELLED")
+	equal(t, "state", other.must("CANCEL JOB '" + id + "'")[0][1], "CANCELLED")
 	equal(t, "in the list", other.value("SELECT state FROM vega.jobs WHERE job_id = '"+id+"'"), "CANCELLED")
 	c.fails("SELECT * FROM slow", fault.NotPopulated)
 }
