@@ -117,8 +117,21 @@ func (db *DB) fail(message, sql string) error {
 		message = "INTERNAL Error: DuckDB failed without a message"
 	}
 	e := newError(message, sql)
-	if e.fatal() {
+	if e.fatal() || e.Type == "INTERNAL" && db.invalidated() {
 		db.poisoned.CompareAndSwap(nil, e)
 	}
 	return e
+}
+
+// invalidated asks DuckDB whether it still takes work. Most internal errors end
+// the instance, but DuckDB says so to the next statement only.
+func (db *DB) invalidated() bool {
+	var raw ddb.Connection
+	if ddb.Connect(db.raw, &raw) == ddb.StateError {
+		return true
+	}
+	defer ddb.Disconnect(&raw)
+	var res ddb.Result
+	defer ddb.DestroyResult(&res)
+	return ddb.Query(raw, "SELECT 1", &res) == ddb.StateError
 }

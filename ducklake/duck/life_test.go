@@ -2,6 +2,7 @@ package duck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -187,13 +188,18 @@ func TestArrowStreamTokens(t *testing.T) {
 	}
 }
 
+// The real case is in package types: flushing a TIME_NS column.
 func TestPoisoned(t *testing.T) {
 	c := open(t)
-	if err := c.db.Poisoned(); err != nil {
-		t.Fatal(err)
+	for _, message := range []string{"Binder Error: x", "INTERNAL Error: the instance lives on"} {
+		c.db.fail(message, "")
+		if err := c.db.Poisoned(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c.db.fail("FATAL Error: Failed: database has been invalidated because of a previous fatal error. The database must be restarted prior to being used again.", "")
-	if err := c.db.Poisoned(); err == nil || err.(*Error).Type != "FATAL" {
+	var e *Error
+	if err := c.db.Poisoned(); !errors.As(err, &e) || e.Type != "FATAL" {
 		t.Fatal(err)
 	}
 }
