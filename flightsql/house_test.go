@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -189,7 +190,7 @@ func read(r array.RecordReader) ([][]string, error) {
 	for r.Next() {
 		out = append(out, texts(r.RecordBatch())...)
 	}
-	if err := r.Err(); err != nil && err != io.EOF {
+	if err := r.Err(); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return out, nil
