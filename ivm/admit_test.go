@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm"
+	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
 // access is what the gate found out about a statement, in the engine's words.
@@ -194,6 +195,16 @@ func TestUnusableDefinitions(t *testing.T) {
 		}
 		// It can still be dropped.
 		s.run(`DROP MATERIALIZED VIEW v`)
+
+		newer := strings.Replace(s.one(`SELECT comment FROM duckdb_tables() WHERE table_name = 'w'`), `"format":1`, `"format":2`, 1)
+		s.meddle(`UPDATE {M}vega_views SET definition = $1, hash = $2 WHERE view_name = 'w'`, newer, catalog.HashDefinition(newer))
+		s.admits(fault.DefinitionTooNew, `SELECT * FROM w`)
+		s.fails(fault.DefinitionTooNew, `REFRESH MATERIALIZED VIEW w`)
+		s.fails(fault.DefinitionTooNew, `CREATE MATERIALIZED VIEW over AS FROM lake.main.w`)
+		s.admits(fault.ViewReadOnly, `DELETE FROM w`)
+		if got := s.run(`SHOW MATERIALIZED VIEW w`)[0]["state"]; got != "DEFINITION_TOO_NEW" {
+			t.Errorf("state %s", got)
+		}
 	})
 }
 

@@ -123,7 +123,7 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 	for i := range reads {
 		sources[i] = reads[i].Source
 	}
-	if err := populated(v.Name(), sources, facts); err != nil {
+	if err := readable(v.Name(), sources, facts); err != nil {
 		return Result{}, false, err
 	}
 	behind := false
@@ -153,11 +153,18 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 	return res, false, err
 }
 
-// populated refuses to read a view that has no content yet: its table is there and empty, which is not its answer.
-func populated(view catalog.Name, sources []catalog.Source, facts catalog.Facts) error {
+// readable refuses to read a view that nobody may read: one that has no content yet, whose table is there and empty, which is not its
+// answer, and one whose definition this server does not understand.
+func readable(view catalog.Name, sources []catalog.Source, facts catalog.Facts) error {
 	for _, row := range facts.Rows {
 		for _, s := range sources {
-			if s.UUID == row.UUID && facts.Published[row.UUID].Generation == 0 {
+			if s.UUID != row.UUID {
+				continue
+			}
+			if v := catalog.Resolve(facts).ByUUID(s.UUID); v != nil && v.Problem != nil {
+				return v.Problem
+			}
+			if facts.Published[row.UUID].Generation == 0 {
 				return fault.NotPopulated.Newf("view %s reads view %s, which has no content yet", view, s.Name).
 					WithHint("REFRESH MATERIALIZED VIEW %s first", s.Name)
 			}
