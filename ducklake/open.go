@@ -41,6 +41,9 @@ func Open(ctx context.Context, c Config) (*Lake, error) {
 		return nil, err
 	}
 	if err := l.open(ctx); err != nil {
+		if fault.CodeOf(err) == nil && ctx.Err() == nil {
+			err = fault.LakeUnreadable.Wrap(err, "opening the lake")
+		}
 		return nil, errors.Join(err, l.abandon())
 	}
 	return l, nil
