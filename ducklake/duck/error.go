@@ -64,10 +64,9 @@ func (e *Error) interrupted() bool {
 	return e.Type == "Interrupt" || strings.Contains(e.full, "INTERRUPT Error")
 }
 
-// fatal says that the whole instance refuses work from now on.
-func (e *Error) fatal() bool {
-	return e.Type == "FATAL" || strings.Contains(e.full, "database has been invalidated")
-}
+// fatal says that the whole instance refuses work from now on. Only the class
+// counts: the text may be anybody's, as in SELECT error('…').
+func (e *Error) fatal() bool { return e.Type == "FATAL" }
 
 // withContext makes an interruption that ctx caused recognisable as ctx's error.
 func withContext(ctx context.Context, err error) error {
