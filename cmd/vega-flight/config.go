@@ -36,7 +36,7 @@ type Config struct {
 	ReadyFile string `name:"ready-file" usage:"file that is written, as JSON with the addresses and the pid, when the server is ready"`
 
 	UsersFile   string        `name:"users-file" usage:"YAML file of users and API keys; without it there is no authentication and only loopback is served"`
-	Insecure    bool          `name:"insecure" usage:"serve without authentication, or passwords without TLS, on addresses beyond loopback"`
+	Insecure    bool          `name:"insecure" usage:"serve without authentication on addresses beyond loopback"`
 	TokenTTL    time.Duration `name:"token-ttl" default:"12h" usage:"how long a bearer token of a login is valid"`
 	TLSCert     string        `name:"tls-cert" usage:"PEM certificate chain"`
 	TLSKey      string        `name:"tls-key" usage:"PEM private key"`

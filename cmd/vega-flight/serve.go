@@ -265,6 +265,9 @@ func openDoor(ctx context.Context, c *Config, log *slog.Logger) (*door, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
+	if d.tls == nil && auth.CheckListener(auth.NoAuth{}, d.listener.Addr(), false) != nil {
+		log.Warn("clients on other machines send their credentials and data in the clear: configure TLS, or put it in front", "address", d.address())
+	}
 	return d, nil
 }
 

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/operations.md")
+
+// TestOperationsListEveryOptionAndFigure keeps the tables of the operations page as the code has them.
+func TestOperationsListEveryOptionAndFigure(t *testing.T) {
+	const file = "../../docs/operations.md"
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]string{"options": optionsTable(), "metrics": metricsTable(t)}
+	section := regexp.MustCompile(`(?s)<!-- (\w+) -->\n(.*?)<!-- end -->`)
+	text := section.ReplaceAllStringFunc(string(old), func(s string) string {
+		name := section.FindStringSubmatch(s)[1]
+		body, ok := tables[name]
+		if !ok {
+			t.Errorf("the page has a table %q that nobody writes", name)
+		}
+		delete(tables, name)
+		return "<!-- " + name + " -->\n\n" + body + "\n<!-- end -->"
+	})
+	for name := range tables {
+		t.Errorf("the page has no place for the table %q", name)
+	}
+	switch {
+	case text == string(old):
+	case *update:
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the tables of %s are old: go test ./cmd/vega-flight -update", file)
+	}
+}
+
+func optionsTable() string {
+	var b strings.Builder
+	b.WriteString("| option | default | |\n|---|---|---|\n")
+	new(Config).fields(func(name string, tag reflect.StructTag, v reflect.Value) {
+		def := tag.Get("default")
+		switch {
+		case def != "":
+			def = "`" + def + "`"
+		case v.Kind() == reflect.Bool:
+			def = "`false`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, def, sentence(tag.Get("usage")))
+	})
+	return b.String()
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+func metricsTable(t *testing.T) string {
+	figures := newMetrics()
+	figures.registry.MustRegister(newLakeFigures(nil))
+	all := make(chan *prometheus.Desc, 1000)
+	figures.registry.Describe(all)
+	close(all)
+	form := regexp.MustCompile(`^Desc\{fqName: "(vega_\w+)", help: "(.*?)"(?:, unit: "\w*")?, constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
+	var rows []string
+	for d := range all {
+		if m := form.FindStringSubmatch(d.String()); m != nil {
+			labels := ""
+			if m[3] != "" {
+				labels = "`" + strings.ReplaceAll(m[3], ",", "`, `") + "`"
+			}
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", m[1], labels, m[2]))
+		}
+	}
+	if len(rows) < 10 {
+		t.Fatalf("only %d figures", len(rows))
+	}
+	slices.Sort(rows)
+	return "| figure | labels | |\n|---|---|---|\n" + strings.Join(rows, "")
+}
