@@ -141,11 +141,17 @@ func (x *analyzer) checkName(ref ObjectRef) error {
 		if reservedName[lower(name)] {
 			return fault.ReservedName.Newf("%s is a function of every lake", name).At(at)
 		}
-	default:
-		if fileLike(name) {
-			return fault.ReservedName.Newf("the name %s could be taken for a file's", name).At(at).
-				WithHint("names must not have slashes, wildcards or the endings of data files")
+		if ref.Catalog != tempCatalog && x.gate.functions[lower(name)] != "" {
+			// It would be called in its place by everybody who works in that schema; operators are functions too.
+			return fault.ReservedName.Newf("%s is a function or an operator of DuckDB", name).At(at).
+				WithHint("give the macro another name, or make it for this session: CREATE TEMP MACRO")
 		}
+	default:
+		err := CheckTableName(name)
+		if f := new(fault.Error); errors.As(err, &f) {
+			return f.At(at)
+		}
+		return err
 	}
 	return nil
 }

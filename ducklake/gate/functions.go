@@ -45,7 +45,7 @@ nanosecond nextafter nfc_normalize normalized_interval not_ilike_escape not_like
 parse_dirname parse_dirpath parse_filename parse_formatted_bytes parse_path pi position pow power prefix printf
 quarter radians random range reduce regexp_escape regexp_extract regexp_extract_all regexp_full_match regexp_matches
 regexp_replace regexp_split_to_array remap_struct repeat replace replace_type reverse right right_grapheme round row
-row_to_json rpad rtrim second set_bit setseed sha1 sha256 sign signbit sin sinh split sqrt st_asbinary st_astext
+row_to_json rpad rtrim second set_bit sha1 sha256 sign signbit sin sinh split sqrt st_asbinary st_astext
 st_aswkb st_aswkt st_crs st_geomfromwkb st_intersects_extent st_setcrs starts_with stats str_split str_split_regex
 strftime string_split string_split_regex string_to_array strip_accents strlen strpos strptime struct_concat
 struct_contains struct_extract struct_extract_at struct_has struct_indexof struct_insert struct_keys struct_pack
@@ -135,6 +135,7 @@ duckdb_profiling_settings duckdb_approx_database_count`},
 	{"it lists the names of the host's files", `sql_auto_complete`},
 	{"connections are pooled, so what it shows is not the session's",
 		`duckdb_prepared_statements duckdb_variables`},
+	{"connections are pooled, so the next statement would not see it, and another session's would", `setseed`},
 	{"it takes raw memory", `duck_arrow_stream arrow_scan arrow_scan_dumb pandas_scan python_map_function finalize combine
 variant_bytes_to_variant variant_to_parquet_variant test_vector_types`},
 	{"the lake has no sequences", `nextval currval`},

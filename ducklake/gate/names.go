@@ -1,6 +1,19 @@
 package gate
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// CheckTableName refuses names of tables and views that could be taken for a file's, whoever makes them.
+func CheckTableName(name string) error {
+	if fileLike(name) {
+		return fault.ReservedName.Newf("the name %s could be taken for a file's", name).
+			WithHint("names must not have slashes, wildcards or the endings of data files")
+	}
+	return nil
+}
 
 // fileLike says that DuckDB could take a table of that name for a file when the table is gone.
 func fileLike(name string) bool {

@@ -23,7 +23,12 @@ func (x *analyzer) table(parts []string) (TableRef, error) {
 			return ref, fault.StatementForbidden.Newf("table %s cannot be read: its name looks like a file's", t.Name)
 		}
 		return t.ref(x.gate.config.Lake), nil
-	case vegaCatalog, tempCatalog:
+	case tempCatalog:
+		if fileLike(ref.Name) {
+			return ref, fault.StatementForbidden.Newf("temporary table %s cannot be read: its name looks like a file's", ref.Name)
+		}
+		return ref, nil
+	case vegaCatalog:
 		return ref, nil
 	}
 	if why, name := x.brokenName(); why != "" {
@@ -96,12 +101,16 @@ func (x *analyzer) place(name []token, temp bool, exists func(ref TableRef) bool
 	lake := x.gate.config.Lake
 	last := name[len(name)-1].text
 	here := TableRef{Catalog: lake, Schema: x.env.Schema, Name: last}
-	switch len(name) {
-	case 1:
-		inTemp := TableRef{Catalog: tempCatalog, Schema: "main", Name: last}
-		if temp {
+	inTemp := TableRef{Catalog: tempCatalog, Schema: "main", Name: last}
+	if temp {
+		// DuckDB takes CREATE TEMP … main.x for temp.main.x.
+		if q := name[0].lower; len(name) == 1 || q == tempCatalog || len(name) == 2 && q == "main" {
 			return inTemp, nil
 		}
+		return inTemp, fault.StatementForbidden.Newf("temporary objects lie in temp.main").At(name[0].start)
+	}
+	switch len(name) {
+	case 1:
 		if exists != nil {
 			for _, ref := range []TableRef{inTemp, here, {Catalog: lake, Schema: "main", Name: last}} {
 				if exists(ref) {
@@ -113,7 +122,7 @@ func (x *analyzer) place(name []token, temp bool, exists func(ref TableRef) bool
 	case 2:
 		switch first := name[0].lower; {
 		case first == tempCatalog:
-			return TableRef{Catalog: tempCatalog, Schema: "main", Name: last}, nil
+			return inTemp, nil
 		case first == lower(lake):
 			return here, nil
 		case takenSchema[first]:
@@ -124,7 +133,7 @@ func (x *analyzer) place(name []token, temp bool, exists func(ref TableRef) bool
 	}
 	switch first := name[0].lower; first {
 	case tempCatalog:
-		return TableRef{Catalog: tempCatalog, Schema: "main", Name: last}, nil
+		return inTemp, nil
 	case lower(lake):
 		here.Schema = x.schemaName(name[1].text)
 		return here, nil
