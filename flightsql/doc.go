@@ -11,7 +11,8 @@
 // The rooms:
 //
 //	service.go      Service, Config, the observer of what happens; New and Close
-//	server.go       the gRPC server around it: interceptors, health, reflection, drain; the Flight wrapper
+//	server.go       the gRPC server around it; interceptors.go handshake.go: what every call passes; admission.go drain.go
+//	wrapper.go      the Flight service around the library's router; actions.go: our own actions
 //	session.go      one client's session; sessions.go finds, counts and ends them; connection.go tags connections
 //	plan.go         text → execution; route.go: one statement's way to engine or lake; execution.go runs it
 //	stream.go       a running result: batches in bounded memory, to a DoGet's channel
@@ -19,8 +20,9 @@
 //	statement.go prepared.go bind.go update.go   the statement calls
 //	transaction.go ingest.go options.go          the other calls of a session
 //	metadata.go tables.go keys.go sqltype.go typeinfo.go sqlinfo.go   what is in the lake, what the server can do
-//	handles.go poll.go cancel.go                 retained query handles and their cancellation
-//	errors.go       fault → gRPC status, the only place
+//	handles.go      retained query handles: handle.go is one; submit.go poll.go fetch.go cancel.go renew.go are its life,
+//	                follow.go handlestore.go what outlives the process, spool.go its rows, ticket.go its names
+//	errors.go       fault → gRPC status, the only place; duckerror.go redact.go help it
 //	record.go       the log line and figures of each statement
 //
 // Invariants:
