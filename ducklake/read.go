@@ -84,12 +84,40 @@ func (s *Session) queryOwn(ctx context.Context, a *gate.Analysis, args []any, le
 			return nil, err
 		}
 	}
+	if tx == nil && writesLake(a) {
+		return s.queryWriting(ctx, c, a, args, leave)
+	}
 	r, err := c.Query(ctx, a.SQL, args...)
 	if err != nil {
 		s.broke(ctx, tx, c, err)
 		return nil, s.lake.check(err)
 	}
+	if tx != nil && writesLake(a) {
+		s.mu.Lock()
+		tx.wrote = true
+		s.mu.Unlock()
+	}
 	return s.stream(ctx, r, leave, func() {}, true), nil
+}
+
+// queryWriting runs a statement that gives rows and writes the lake, such as EXPLAIN ANALYZE of a change, in a transaction of its own. The
+// rows go to disk before it is committed. The caller holds the turn.
+func (s *Session) queryWriting(ctx context.Context, c *connection, a *gate.Analysis, args []any, leave func()) (*Stream, error) {
+	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
+		return nil, s.lake.check(err)
+	}
+	r, err := c.Query(ctx, a.SQL, args...)
+	if err != nil {
+		return nil, errors.Join(s.lake.check(err), s.rollback(ctx, c))
+	}
+	st := s.stream(ctx, r, leave, func() {}, true)
+	if err := errors.Join(st.putAside(ctx), st.Err()); err != nil {
+		return nil, errors.Join(err, st.Close(), s.rollback(ctx, c))
+	}
+	if err := s.lake.commitWrite(ctx, c); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return st, nil
 }
 
 func (s *Session) pinned() bool {

@@ -74,16 +74,16 @@ func (s *Session) Commit(ctx context.Context, txID string) error {
 	if err != nil {
 		return err
 	}
-	defer tx.over()
 	if !tx.begun {
 		s.forget()
 		return nil
 	}
-	// An open result of the transaction goes on from disk.
+	// An open result of the transaction goes on from disk. When it cannot, the transaction goes on too.
 	c, err := s.private(ctx)
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	defer tx.over()
 	if tx.failed == nil {
 		// DuckDB's COMMIT of a transaction that it has given up rolls back and reports success.
 		if _, err := c.Rows(ctx, `SELECT 1`); err != nil {
@@ -118,7 +118,6 @@ func (s *Session) Rollback(ctx context.Context, txID string) error {
 	if err != nil {
 		return err
 	}
-	defer tx.over()
 	if !tx.begun {
 		s.forget()
 		return nil
@@ -127,6 +126,7 @@ func (s *Session) Rollback(ctx context.Context, txID string) error {
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	defer tx.over()
 	s.forget()
 	return s.undo(ctx, c, tx)
 }
