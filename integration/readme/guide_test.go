@@ -1,0 +1,40 @@
+package readme
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vegadb/vega-flight/integration/process"
+)
+
+// The statements of the user guide run as they are, but for the ids and snapshots that only a lake of one's own has.
+func TestWhatTheGuideSaysRuns(t *testing.T) {
+	root, err := process.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs", "user-guide.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := process.Start(t, process.Options{Lake: filepath.Join(t.TempDir(), "lake")})
+	c := s.Connect(t)
+	c.Must(t, "CREATE SCHEMA sales")
+	c.Must(t, "CREATE TABLE sales.orders (store INTEGER, amount DECIMAL(10,2), sold_at TIMESTAMP)")
+	c.Must(t, "INSERT INTO sales.orders VALUES (1, 9.50, TIMESTAMP '2026-01-01 12:00:00')")
+	snapshot := c.Value(t, "SELECT id FROM lake.current_snapshot()")
+	for _, sql := range blocks(t, string(text), "sql") {
+		sql = strings.ReplaceAll(sql, "source_version = 42", "source_version = "+snapshot)
+		if strings.Contains(sql, "'0197…'") {
+			c.Must(t, "CREATE OR REPLACE MATERIALIZED VIEW sales.daily WITH (wait = false) AS SELECT DATE '2026-01-01' AS day, "+
+				"count(*)::DECIMAL(38,2) AS amount FROM range(300000) a(i), range(300000) b(j) WHERE (i * j) % 7 = 9")
+			id := c.Value(t, "SELECT job_id FROM vega.jobs WHERE state IN ('QUEUED', 'RUNNING')")
+			sql = strings.ReplaceAll(sql, "0197…", id)
+		}
+		if out, err := process.Run(t, "sql", s.Flight, "-c", sql); err != nil {
+			t.Errorf("%s\n%v\n%s", sql, err, out)
+		}
+	}
+}
