@@ -159,7 +159,7 @@ func (p *Publisher) ready(ctx context.Context, w *work) error {
 		return nil
 	}
 	w.locations = w.pub.Delta.Delete
-	if len(w.pub.Delta.Insert) > 0 && inlinable(w.pub.Table) {
+	if len(w.pub.Delta.Insert) > 0 {
 		err := p.Store.View(ctx, func(tx metadata.Tx) (err error) {
 			w.inlineInto, err = inlineInto(ctx, tx, w.pub.Table.ID)
 			return err

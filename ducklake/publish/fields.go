@@ -87,11 +87,11 @@ func fieldIDs(columns []metadata.ColumnInfo) string {
 }
 
 // kept are the types whose values the lake keeps unchanged, in files and inlined. Among those it does not: HUGEINT
-// becomes DOUBLE in files, and TIMETZ loses its offset.
+// becomes DOUBLE in files, TIMETZ loses its offset, INTERVAL its microseconds, and infinite TIMESTAMP_S cannot be flushed.
 var kept = map[string]bool{
 	"boolean": true, "int8": true, "int16": true, "int32": true, "int64": true, "uint8": true, "uint16": true, "uint32": true,
 	"uint64": true, "float32": true, "float64": true, "time": true, "date": true, "timestamp": true,
-	"timestamp_us": true, "timestamptz": true, "timestamp_s": true, "timestamp_ms": true, "timestamp_ns": true, "interval": true,
+	"timestamp_us": true, "timestamptz": true, "timestamp_ms": true, "timestamp_ns": true,
 	"varchar": true, "blob": true, "uuid": true, "json": true,
 }
 
@@ -104,12 +104,6 @@ func checkTypes(t metadata.TableInfo) error {
 		}
 	}
 	return nil
-}
-
-// inlinable reports whether a table's rows may be inlined. Intervals may not: Parquet takes no negative ones, and what
-// cannot be flushed would stay in the catalog for ever; as files they are refused at once.
-func inlinable(t metadata.TableInfo) bool {
-	return !slices.ContainsFunc(leavesOf(t.Columns), func(l leaf) bool { return l.typ == "interval" })
 }
 
 // sameColumns reports whether files and rows made for the columns a are right for the columns b: equal ids and types.

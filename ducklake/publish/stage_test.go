@@ -147,12 +147,15 @@ func TestFailedStageLeavesNothing(t *testing.T) {
 		l.number("SELECT 1") // the connection is still good
 	})
 	t.Run("unstable type", func(t *testing.T) {
-		l.exec("CREATE TABLE lake.main.huge(k HUGEINT)")
-		if _, err := p.Stage(ctx, l.conn, publish.StageSpec{Table: l.table("huge"), Query: "SELECT 1"}, nil); fault.CodeOf(err) != fault.UnstableType {
-			t.Errorf("it gave %v", err)
-		}
-		if err := p.Prepare(ctx, l.table("huge")); fault.CodeOf(err) != fault.UnstableType {
-			t.Errorf("it gave %v", err)
+		for i, typ := range []string{"HUGEINT", "TIMETZ", "INTERVAL", "TIMESTAMP_S", "STRUCT(a INTEGER, b UHUGEINT[])"} {
+			name := fmt.Sprint("bad", i)
+			l.exec("CREATE TABLE lake.main." + name + "(k " + typ + ")")
+			if _, err := p.Stage(ctx, l.conn, publish.StageSpec{Table: l.table(name), Query: "SELECT NULL"}, nil); fault.CodeOf(err) != fault.UnstableType {
+				t.Errorf("%s gave %v", typ, err)
+			}
+			if err := p.Prepare(ctx, l.table(name)); fault.CodeOf(err) != fault.UnstableType {
+				t.Errorf("%s gave %v", typ, err)
+			}
 		}
 		clean(t)
 	})
@@ -205,7 +208,7 @@ func TestValuesRoundTrip(t *testing.T) {
 		{"DATE", "'infinity', '0044-03-15 (BC)', '5881580-07-10'"}, {"TIME", "'00:00:00.000001', '24:00:00', NULL"},
 		{"TIMESTAMP", "'-infinity', '0044-03-15 (BC) 01:02:03', '294247-01-10 04:00:54'"},
 		{"TIMESTAMPTZ", "'infinity', '0044-03-15 (BC) 01:02:03+00', '2024-02-29 12:00:00.000001+05:30'"},
-		{"TIMESTAMP_S", "'1969-12-31 23:59:59', '2024-02-29 12:00:00', NULL"}, {"TIMESTAMP_MS", "'1969-12-31 23:59:59.999', '2024-02-29 12:00:00.001', NULL"},
+		{"TIMESTAMP_MS", "'1969-12-31 23:59:59.999', '2024-02-29 12:00:00.001', NULL"},
 		{"TIMESTAMP_NS", "'1969-12-31 23:59:59.999999999', '2024-02-29 12:00:00.000000001', NULL"},
 		{"UUID", "'00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', NULL"},
 		{"VARCHAR", `'', 'it''s "é" \ ' || chr(10) || chr(0) || '😀', NULL`},

@@ -34,7 +34,6 @@ var twinColumns = []struct{ name, typ, expr string }{
 	{"da", "DATE", `CASE id % 9 WHEN 0 THEN '-infinity'::DATE ELSE DATE '1999-12-31' + CAST(id AS INTEGER) END`},
 	{"u", "UUID", `CAST(lpad(to_hex(abs(id) * 7919 + CAST(id < 0 AS INTEGER)), 32, 'f') AS UUID)`},
 	{"bl", "BLOB", `CASE id % 5 WHEN 1 THEN NULL ELSE encode('\x00''"' || id) END`},
-	{"iv", "INTERVAL", `CASE id % 4 WHEN 1 THEN NULL ELSE to_months(CAST(abs(id) AS INTEGER)) + to_days(3) + to_milliseconds(abs(id) * 1003) END`},
 	{"ub", "UBIGINT", `18446744073709551615 - abs(id)`},
 	{"t", "TIME", `TIME '00:00:00' + to_microseconds(abs(id) * 86399)`},
 }
@@ -357,7 +356,7 @@ func (w *twin) queries(pivot int64) []string {
 	var ends []string
 	for _, c := range twinColumns {
 		switch c.name {
-		case "l", "s", "m", "bl", "iv":
+		case "l", "s", "m", "bl":
 		default:
 			ends = append(ends, fmt.Sprintf("min(%[1]s)::VARCHAR, max(%[1]s)::VARCHAR", c.name))
 		}

@@ -241,6 +241,9 @@ func (x *writer) addFiles(ctx context.Context, s *Staged) error {
 			if a.nulls > a.values {
 				values, nulls = nil, nil
 			}
+			if a.nan != nil { // of a FLOAT or DOUBLE, see metadata.ForgetFloatBounds
+				a.min, a.max = nil, nil
+			}
 			stats = append(stats, []any{id, x.table, a.leaf, a.bytes, values, nulls, storable(a.min), storable(a.max), orNull(a.nan)})
 		}
 		x.added = append(x.added, addition{rows: f.Rows, bytes: f.Bytes, stats: f.stats})
