@@ -46,7 +46,11 @@ func (hs *handles) submitView(ctx context.Context, h *handle, x *execution) (*ha
 		return nil, err
 	}
 	defer res.Release()
-	x.rec.end(nil, 0)
+	rows := int64(0) // a job tells what it wrote when it ends
+	if res.Records != nil {
+		rows = res.Records.NumRows()
+	}
+	x.rec.end(nil, rows)
 	x.Close()
 	if res.Records != nil { // no job, or one that the statement does not wait for
 		return h, hs.keepRows(ctx, h, res.Schema, res.Records)

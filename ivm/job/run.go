@@ -87,7 +87,8 @@ func (r *Runner) run(e *entry) {
 	}) {
 		return
 	}
-	r.c.Log.Info("job left", "job", id, "kind", j.Kind, "view", j.View, "state", j.State, "error", j.ErrorCode, "message", j.ErrorMessage, "rows", j.RowsWritten)
+	r.c.Log.Info("job left", "job", id, "kind", j.Kind, "view", j.View, "state", j.State, "took", max(0, j.FinishedAt.Sub(j.SubmittedAt)), "rows", j.RowsWritten,
+		"error", j.ErrorCode, "message", j.ErrorMessage)
 }
 
 // call runs the work; a panic in it is the job's failure, not the server's.
