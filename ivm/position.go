@@ -9,7 +9,7 @@ import (
 // place gives an error that has no position the one of the name it is about.
 func place(err error, offset int) error {
 	var f *fault.Error
-	if errors.As(err, &f) && f == err && f.Position == fault.NoPosition {
+	if errors.As(err, &f) && f == err && f.Position == fault.NoPosition { //nolint:errorlint // the outermost error is what is shown
 		c := *f
 		return c.At(offset)
 	}
@@ -19,7 +19,7 @@ func place(err error, offset int) error {
 // shift moves an error's position from a query's text into the statement's.
 func shift(err error, offset int) error {
 	var f *fault.Error
-	if errors.As(err, &f) && f == err && f.Position != fault.NoPosition {
+	if errors.As(err, &f) && f == err && f.Position != fault.NoPosition { //nolint:errorlint // the outermost error is what is shown
 		c := *f
 		return c.At(f.Position + offset)
 	}

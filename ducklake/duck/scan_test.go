@@ -14,12 +14,11 @@ import (
 // source is a record reader of n batches that may fail or panic instead of the last.
 type source struct {
 	array.RecordReader
-	schema  *arrow.Schema
-	batch   arrow.RecordBatch
-	left    int
-	err     error
-	panics  bool
-	current arrow.RecordBatch
+	schema *arrow.Schema
+	batch  arrow.RecordBatch
+	left   int
+	err    error
+	panics bool
 }
 
 func newSource(t testing.TB, batches, rowsEach int) *source {

@@ -203,13 +203,14 @@ func (l *lab) same(table string) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		if r[2] != r[4] {
-			return fmt.Errorf("%v became %v", r[2], r[4])
-		}
-		return fmt.Errorf("%v became %v", text(r[1]), text(r[3]))
+	if len(rows) == 0 {
+		return nil
 	}
-	return nil
+	r := rows[0]
+	if r[2] != r[4] {
+		return fmt.Errorf("%v became %v", r[2], r[4])
+	}
+	return fmt.Errorf("%v became %v", text(r[1]), text(r[3]))
 }
 
 func text(v any) any {

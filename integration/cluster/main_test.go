@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,8 +103,4 @@ func job(t *testing.T, c *process.Client, id string) jobOf {
 	}
 	r := rows[0]
 	return jobOf{r[0], r[1], r[2], r[3], r[4]}
-}
-
-func (j jobOf) ended() bool {
-	return slices.Contains([]string{"SUCCEEDED", "FAILED", "CANCELLED", "INTERRUPTED"}, j.state)
 }

@@ -65,7 +65,7 @@ func (l left) folders(ctx context.Context, tx metadata.Tx, known map[string]bool
 	}
 	return filepath.WalkDir(l.c.Lake.DataPath(), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), "vega-") {
-			return nil // what cannot be read, or is gone since, is not ours to judge
+			return nil //nolint:nilerr // what cannot be read, or is gone since, is not ours to judge
 		}
 		if !known[d.Name()] {
 			entries, err := filepath.Glob(filepath.Join(path, "*"))
