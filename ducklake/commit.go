@@ -94,6 +94,12 @@ func (l *Lake) commitWrite(ctx context.Context, c *connection) error {
 	}
 	locked := time.Now()
 	err = l.commit(end, c.Conn)
+	if err == nil {
+		if bounds := l.forgetFloatBounds(end); bounds != nil {
+			// The commit stands; the next one, or the notice of this one, tries again.
+			l.log.Warn("bounds of new files stay in the catalog", "error", bounds)
+		}
+	}
 	unlock()
 	if err == nil {
 		l.config.Committed(metadata.CommitWrite, locked.Sub(came), time.Since(locked))

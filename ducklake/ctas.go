@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ducklake/types"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -135,8 +136,9 @@ func (s *Session) writeOwn(ctx context.Context, run func(*duck.Conn) (int64, err
 func keepable(columns []gate.Column) error {
 	for _, c := range columns {
 		if c.LakeType == "" {
-			return fault.UnstableType.Newf("the lake cannot keep column %s of type %s", metadata.QuoteIdent(c.Name), c.Type).
-				WithHint("cast it in the query")
+			why, instead := types.Why(c.Type)
+			return fault.UnstableType.Newf("the lake cannot keep column %s of type %s: %s", metadata.QuoteIdent(c.Name), c.Type, why).
+				WithHint("%s", instead)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package ducklake
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -180,23 +179,9 @@ func scanColumns(ctx context.Context, c *duck.Conn) ([]gate.Column, error) {
 	defer stmt.Close()
 	var out []gate.Column
 	for _, col := range stmt.Columns() {
-		out = append(out, gate.Column{Name: col.Name, Type: col.Type, LakeType: arrivedType(col.Type)})
+		out = append(out, gate.Column{Name: col.Name, Type: col.Type, LakeType: gate.LakeType(col.Type)})
 	}
 	return out, nil
-}
-
-var fixedLength = regexp.MustCompile(`\[[0-9]+\]`)
-
-// arrivedType is what a new table keeps a column as: lists for lists of fixed length and text for enumerations,
-// which the lake has not.
-func arrivedType(sqlType string) string {
-	if strings.HasPrefix(sqlType, "ENUM(") {
-		return "VARCHAR"
-	}
-	if !strings.Contains(sqlType, `"`) { // a quoted field name may hold anything
-		sqlType = fixedLength.ReplaceAllString(sqlType, "[]")
-	}
-	return gate.LakeType(sqlType)
 }
 
 // appendRows inserts into a table that exists, in the session's transaction or in one of its own.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
@@ -17,7 +18,7 @@ type Lake struct {
 	place  place
 	log    *slog.Logger
 	db     *duck.DB
-	keep   *duck.Conn // keeps the in-memory instance's databases attached, and runs nothing
+	keep   *duck.Conn // keeps the in-memory instance's databases attached, and runs nothing but options
 	store  metadata.Store
 	lock   *metadata.CommitLock
 	ddl    chan struct{} // one DDL statement at a time
@@ -27,6 +28,9 @@ type Lake struct {
 	spool  *quota
 	notice *notice
 	data   string // the data path, with a slash at its end
+
+	boundsSeen   atomic.Int64 // the files below this id have no bounds that make readers skip them wrongly
+	inliningSeen atomic.Int64 // the schema version that settleInlining has seen
 
 	fatalOnce sync.Once
 	fatal     chan struct{}
@@ -124,6 +128,9 @@ func (l *Lake) runDDL(ctx context.Context, s ConnSettings, sql string, args []an
 	l.pool.give(c)
 	if err != nil {
 		return 0, l.check(err)
+	}
+	if err := l.settleInlining(context.WithoutCancel(ctx)); err != nil {
+		l.log.Error("the catalog may change inlined rows of new tables", "error", l.check(err))
 	}
 	l.Notify()
 	return n, nil

@@ -122,6 +122,16 @@ func (l *Lake) noticeLoop(ctx context.Context) {
 			}
 			continue
 		}
+		if s.NextFileID > l.boundsSeen.Load() {
+			if err := l.sweepFloatBounds(ctx); err != nil && ctx.Err() == nil {
+				l.log.Warn("bounds of new files stay in the catalog", "error", err)
+			}
+		}
+		if s.SchemaVersion != l.inliningSeen.Load() {
+			if err := l.settleOthers(ctx); err != nil && ctx.Err() == nil {
+				l.log.Error("the catalog may change inlined rows of new tables", "error", err)
+			}
+		}
 		l.notice.tell(s.ID)
 	}
 }

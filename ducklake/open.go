@@ -155,6 +155,9 @@ func (l *Lake) open(ctx context.Context) (err error) {
 	if err := l.sweepOwn(ctx); err != nil {
 		return err
 	}
+	if err := errors.Join(l.settleOthers(ctx), l.sweepFloatBounds(ctx)); err != nil {
+		return err
+	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	l.startNotice(run)

@@ -8,6 +8,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ducklake/types"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -199,12 +200,9 @@ func (s *Session) ddlAllowed(tx *transaction, what string) error {
 // stableTypes refuses columns whose values the lake would change.
 func stableTypes(columns []gate.Column) error {
 	for _, c := range columns {
-		switch {
-		case c.LakeType == "":
-			return fault.UnstableType.Newf("the lake cannot keep column %s of type %s", metadata.QuoteIdent(c.Name), c.Type)
-		case !strings.EqualFold(c.LakeType, c.Type):
-			return fault.UnstableType.Newf("the lake would change values of column %s of type %s", metadata.QuoteIdent(c.Name), c.Type).
-				WithHint("use %s", c.LakeType)
+		if why, instead := types.Why(c.Type); why != "" {
+			return fault.UnstableType.Newf("the lake cannot keep column %s of type %s: %s", metadata.QuoteIdent(c.Name), c.Type, why).
+				WithHint("%s", instead)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ducklake/types"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
@@ -76,8 +77,9 @@ func columns(bound []gate.Column) ([]catalog.Column, error) {
 	out := make([]catalog.Column, len(bound))
 	for i, c := range bound {
 		if c.LakeType == "" {
-			return nil, fault.UnstableType.Newf("column %q has the type %s, which the lake does not keep unchanged", c.Name, c.Type).
-				WithHint("cast it in the query, for example to VARCHAR")
+			why, instead := types.Why(c.Type)
+			return nil, fault.UnstableType.Newf("column %q has the type %s, which the lake does not keep unchanged: %s", c.Name, c.Type, why).
+				WithHint("%s", instead)
 		}
 		out[i] = catalog.Column{Name: c.Name, Type: c.LakeType}
 	}
