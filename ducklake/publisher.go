@@ -13,7 +13,7 @@ import (
 func (l *Lake) NewPublisher(ctx context.Context) (*publish.Publisher, error) {
 	return publish.New(ctx, publish.Config{
 		Store: l.store, Lock: l.lock, Lake: l.config.Name, DataPath: l.data, ServerID: l.config.ServerID, Log: l.log,
-		Acquire: l.acquireUTC,
+		Acquire: l.acquireAside,
 		Notify:  func(int64) { l.Notify() },
 		Committed: func(waited, held time.Duration) {
 			l.config.Committed(metadata.CommitPublish, waited, held)
@@ -21,6 +21,6 @@ func (l *Lake) NewPublisher(ctx context.Context) (*publish.Publisher, error) {
 	})
 }
 
-func (l *Lake) acquireUTC(ctx context.Context) (*duck.Conn, func(), error) {
-	return l.Acquire(ctx, ConnSettings{})
+func (l *Lake) acquireAside(ctx context.Context) (*duck.Conn, func(), error) {
+	return l.Acquire(ctx, Aside(""))
 }

@@ -14,6 +14,12 @@ type ConnSettings struct {
 	TimeZone string // "" is UTC
 }
 
+// Aside are settings with which no schema of the lake is searched: for the server's own statements, and for stored queries, whose
+// functions must not be taken by a macro that somebody made since.
+func Aside(timeZone string) ConnSettings {
+	return ConnSettings{Catalog: "memory", Schema: "main", TimeZone: timeZone}
+}
+
 func (l *Lake) complete(s ConnSettings) ConnSettings {
 	if s.Catalog == "" {
 		s.Catalog = l.config.Name

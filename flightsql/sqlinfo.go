@@ -172,7 +172,7 @@ var duckInfo = map[flightsql.SqlInfo]string{
 // registerInfo fills the base server's answers.
 func (s *Service) registerInfo(ctx context.Context) error {
 	answers := s.serverInfo()
-	conn, release, err := s.lake.Acquire(ctx, ducklake.ConnSettings{})
+	conn, release, err := s.lake.Acquire(ctx, ducklake.Aside(""))
 	if err != nil {
 		return err
 	}

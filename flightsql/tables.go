@@ -134,7 +134,7 @@ func (s *Service) lakeTables(ctx context.Context) ([]tableEntry, error) {
 	for _, v := range objects.Views {
 		entries = append(entries, tableEntry{tableKey{s.lake.Name(), v.Schema, v.Name}, typeView, nil})
 	}
-	conn, release, err := s.lake.Acquire(ctx, ducklake.ConnSettings{})
+	conn, release, err := s.lake.Acquire(ctx, ducklake.Aside(""))
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (s *Service) tableSchemas(ctx context.Context, sess *session, entries []tab
 		}
 		return nil
 	}
-	conn, release, err := s.lake.Acquire(ctx, ducklake.ConnSettings{})
+	conn, release, err := s.lake.Acquire(ctx, ducklake.Aside(""))
 	if err != nil {
 		return nil, err
 	}

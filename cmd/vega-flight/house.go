@@ -114,7 +114,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 		Store: h.lake.Store(), Lock: h.lake.CommitLock(), Lake: h.lake.Name(), Publisher: h.publisher,
 		Servers: h.servers, Owner: owner, Pins: h.pins,
 		Acquire: func(ctx context.Context) (*duck.Conn, func(), error) {
-			return h.lake.Acquire(ctx, ducklake.ConnSettings{})
+			return h.lake.Acquire(ctx, ducklake.Aside(""))
 		},
 		TakenOver: func(ctx context.Context, _ publish.Fence) error { return h.sink.Settle(ctx) },
 		Log:       log, Every: c.MaintenanceInterval, PublicationRetention: c.PublicationRetention, UserRetention: c.SnapshotRetention,

@@ -28,7 +28,7 @@ const (
 )
 
 func (c *comparison) run(ctx context.Context, r *Report) (err error) {
-	conn, release, err := c.lake.Acquire(ctx, ducklake.ConnSettings{TimeZone: c.view.Def.TimeZone})
+	conn, release, err := c.lake.Acquire(ctx, ducklake.Aside(c.view.Def.TimeZone))
 	if err != nil {
 		return err
 	}

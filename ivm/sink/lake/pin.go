@@ -41,7 +41,7 @@ func (s *Sink) Pin(ctx context.Context, spec refresh.PinSpec) (refresh.Pinned, e
 }
 
 func (s *Sink) pin(ctx context.Context, spec refresh.PinSpec) (_ refresh.Pinned, err error) {
-	conn, release, err := s.Lake.Acquire(ctx, ducklake.ConnSettings{TimeZone: spec.TimeZone})
+	conn, release, err := s.Lake.Acquire(ctx, ducklake.Aside(spec.TimeZone))
 	if err != nil {
 		return nil, err
 	}
