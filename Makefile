@@ -44,7 +44,7 @@ lint: $(BIN)/golangci-lint-$(LINT) ## static checks
 fuzz: deps ## fuzz every target for MINUTES in all
 	./bench/fuzz.sh $(MINUTES)
 
-bench: deps ## measure, both sides in one run; prints a table and writes .build/bench.json
+bench: build deps ## measure, both sides in one run; prints a table and writes .build/bench.json
 	$(GO) run -tags $(TAGS) ./bench $(ARGS)
 
 clean-check: ## what a commit must satisfy: formatted, tidy, no generated file stale

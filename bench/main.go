@@ -21,6 +21,7 @@ var measurements = []measurement{
 	{"roundtrip", roundTrip},
 	{"refresh", refresh},
 	{"commit", commit},
+	{"optimizers", optimizers},
 }
 
 func main() {
