@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
 )
 
 // hiddenPrefix starts the names of tables that are being built.
@@ -17,6 +18,15 @@ const hiddenPrefix = "__vega_build_"
 
 // Hidden says that a lake table of that name is being built and not for users.
 func Hidden(table string) bool { return strings.HasPrefix(strings.ToLower(table), hiddenPrefix) }
+
+// CheckName refuses what users cannot call a table or view: names of tables that are being built, which nobody would see, and those that
+// could be taken for a file's.
+func CheckName(table string) error {
+	if Hidden(table) {
+		return fault.ReservedName.Newf("names starting with %s are the server's", hiddenPrefix)
+	}
+	return gate.CheckTableName(table)
+}
 
 // buildMigrations make the journal of tables that are being built.
 var buildMigrations = []metadata.Migration{{

@@ -52,9 +52,10 @@ func (s *Session) createTableAs(ctx context.Context, tx *transaction, a *gate.An
 	return n, nil
 }
 
-// resultColumns are the columns of the query. Those whose type a parameter decides are known with its value only.
+// resultColumns are the columns of the query. Those whose type a parameter decides are known with its value only, and those of the past to
+// the lake only.
 func (s *Session) resultColumns(ctx context.Context, a *gate.Analysis, args []any) ([]gate.Column, error) {
-	known := len(a.Columns) > 0
+	known := len(a.Columns) > 0 && len(a.AtClauses) == 0 // the gate knows today's columns only
 	for _, c := range a.Columns {
 		known = known && c.Type != ""
 	}

@@ -1,8 +1,15 @@
 package ducklake_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/laketest"
@@ -31,6 +38,29 @@ func TestTemporaryObjectsStayInTheirSession(t *testing.T) {
 		ann.want(`SELECT a, abs(-1), upper('x'), 1 + 1 FROM t`, "1|1|X|2")
 		ann.want(`SELECT view_name FROM duckdb_views() WHERE NOT internal UNION ALL SELECT table_name FROM duckdb_tables()`, "t")
 	}
+}
+
+func TestNamesThatUsersCannotGive(t *testing.T) {
+	l := laketest.New(t, laketest.DuckDB)
+	c := connect(t, l)
+	c.exec(`CREATE TABLE t (a INTEGER)`)
+	for _, sql := range []string{
+		`CREATE TABLE __vega_build_x (a INTEGER)`, `CREATE TABLE "__VEGA_build_x" AS SELECT 1 AS a`, `CREATE VIEW __vega_build_v AS SELECT 1 AS a`,
+		`ALTER TABLE t RENAME TO __vega_build_t`, `CREATE TABLE "x.parquet" (a INTEGER)`,
+	} {
+		if _, err := c.try(sql); fault.CodeOf(err) != fault.ReservedName {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	for _, spec := range []ducklake.IngestSpec{{Table: "/data/x.parquet", Temporary: true}, {Table: "x.parquet"}, {Table: "dir/x"}, {Table: "__vega_build_y"}} {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		b.Field(0).(*array.Int64Builder).Append(1)
+		r := must(array.NewRecordReader(schema, []arrow.RecordBatch{b.NewRecordBatch()}))
+		_, err := c.Ingest(ctx, spec, r)
+		fails(t, err, fault.ReservedName)
+	}
+	c.want(`SELECT table_name FROM duckdb_tables()`, "t")
 }
 
 // A text that a user chose must not look like the end of the instance.
@@ -111,4 +141,22 @@ func TestAFailedCommitKeepsItsPin(t *testing.T) {
 		t.Errorf("%d pins are left", n)
 	}
 	c.want(`FROM t`, "1")
+}
+
+// The columns of the past are not those of today.
+func TestCreateTableAsOfThePast(t *testing.T) {
+	l := laketest.New(t, laketest.DuckDB)
+	c := connect(t, l)
+	c.exec(`CREATE TABLE t (a INTEGER, b INTEGER)`)
+	c.exec(`INSERT INTO t VALUES (1, 2)`)
+	then := must(l.Snapshot(ctx)).ID
+	c.exec(`ALTER TABLE t ADD COLUMN c INTEGER`)
+	c.exec(`ALTER TABLE t RENAME COLUMN b TO z`)
+	c.exec(`ALTER TABLE t ALTER a TYPE BIGINT`)
+	past := fmt.Sprintf(`FROM t AT (VERSION => %d)`, then)
+	c.exec(`CREATE TABLE old AS ` + past)
+	c.want(`FROM old`, "1|2")
+	if got := c.rows(`SELECT column_name || ' ' || data_type FROM duckdb_columns() WHERE table_name = 'old' ORDER BY column_index`); !slices.Equal(got, []string{"a INTEGER", "b INTEGER"}) {
+		t.Error(strings.Join(got, ", "))
+	}
 }

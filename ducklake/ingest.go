@@ -76,8 +76,8 @@ func (s *Session) ingest(ctx context.Context, spec IngestSpec, r array.RecordRea
 	if spec.Table == "" {
 		return 0, fault.InvalidParameter.Newf("the ingest names no table")
 	}
-	if Hidden(spec.Table) {
-		return 0, fault.ReservedName.Newf("table names starting with %s are the server's", hiddenPrefix)
+	if err := CheckName(spec.Table); err != nil {
+		return 0, err
 	}
 	if spec.Temporary {
 		return s.ingestTemporary(ctx, spec, r)

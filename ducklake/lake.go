@@ -125,7 +125,8 @@ func (l *Lake) runDDL(ctx context.Context, s ConnSettings, sql string, args []an
 	}
 	n, err := c.Exec(ctx, sql, args...)
 	unlock()
-	l.pool.give(c)
+	// DDL is what could leave something on a connection, so nobody gets this one again.
+	l.pool.spoil(c)
 	if err != nil {
 		return 0, l.check(err)
 	}

@@ -33,6 +33,9 @@ func (s *Session) exec(ctx context.Context, a *gate.Analysis, args []any) (int64
 	if err != nil && !a.Kind.Transaction() {
 		return 0, err
 	}
+	if err := checkNames(a); err != nil {
+		return 0, err
+	}
 	switch {
 	case a.Kind.Transaction():
 		return 0, fault.InvalidParameter.Newf("%s is for Begin, Commit and Rollback", a.Kind)
@@ -61,6 +64,25 @@ func (s *Session) exec(ctx context.Context, a *gate.Analysis, args []any) (int64
 		return n, err
 	}
 	return s.lake.write(ctx, s.Settings(), autocommitAttempts, func(c *duck.Conn) (int64, error) { return c.Exec(ctx, a.SQL, args...) })
+}
+
+// checkNames looks at the names that the statement gives to tables and views.
+func checkNames(a *gate.Analysis) error {
+	for _, o := range a.Creates {
+		if o.Type == gate.TableObject || o.Type == gate.ViewObject {
+			if err := CheckName(o.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range a.Alters {
+		if o.Renamed != "" {
+			if err := CheckName(o.Renamed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // discard runs a query for nothing but its errors.
