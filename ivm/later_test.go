@@ -13,7 +13,7 @@ func TestLaterMacrosDoNotChangeAView(t *testing.T) {
 	s.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t VALUES (-1, 2)`)
 	s.run(`CREATE MATERIALIZED VIEW v AS SELECT abs(k) AS a, k + v AS s FROM lake.main.t`)
 	then := s.one(`SELECT max(snapshot_id) FROM lake.snapshots()`)
-	for _, sql := range []string{`CREATE MACRO abs(x) AS 777`, `CREATE MACRO "+"(a, b) AS 888::BIGINT`} {
+	for _, sql := range []string{`CREATE MACRO abs(x) AS 777`, `CREATE MACRO "+"(a, b) AS 888::BIGINT`, `CREATE MACRO json_serialize_sql(x) AS 'none'`} {
 		if err := s.lake.DDL(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}

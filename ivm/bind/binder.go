@@ -116,7 +116,7 @@ func (b *Binder) sources(ctx context.Context, bound []gate.Source) ([]catalog.So
 
 // Parse gives DuckDB's parse tree of a query.
 func (b *Binder) Parse(ctx context.Context, sql string) (string, error) {
-	conn, release, err := b.Lake.Acquire(ctx, ducklake.ConnSettings{})
+	conn, release, err := b.Lake.Acquire(ctx, ducklake.Aside(""))
 	if err != nil {
 		return "", err
 	}
