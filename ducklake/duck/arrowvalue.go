@@ -94,15 +94,27 @@ func cellValue(arr arrow.Array, i int) (ddb.Value, error) {
 	case *array.Date32:
 		return ddb.CreateDate(ddb.NewDate(int32(a.Value(i)))), nil
 	case *array.Date64:
-		return ddb.CreateDate(ddb.NewDate(int32(floorDiv(int64(a.Value(i)), 86400e3)))), nil
-	case *array.Time32:
-		unit := int64(a.DataType().(*arrow.Time32Type).Unit.Multiplier() / 1000)
-		return ddb.CreateTime(ddb.NewTime(int64(a.Value(i)) * unit)), nil
-	case *array.Time64:
-		if a.DataType().(*arrow.Time64Type).Unit == arrow.Nanosecond {
-			return ddb.CreateTimeNS(ddb.NewTimeNS(int64(a.Value(i)))), nil
+		days := floorDiv(int64(a.Value(i)), 86400e3)
+		if days != int64(int32(days)) {
+			return ddb.Value{}, fmt.Errorf("the date64 %d is out of range", a.Value(i))
 		}
-		return ddb.CreateTime(ddb.NewTime(int64(a.Value(i)))), nil
+		return ddb.CreateDate(ddb.NewDate(int32(days))), nil
+	case *array.Time32:
+		us, err := timeOfDay(int64(a.Value(i))*1e6/perSecond(a.DataType().(*arrow.Time32Type).Unit), arrow.Microsecond)
+		if err != nil {
+			return ddb.Value{}, err
+		}
+		return ddb.CreateTime(ddb.NewTime(us)), nil
+	case *array.Time64:
+		unit := a.DataType().(*arrow.Time64Type).Unit
+		x, err := timeOfDay(int64(a.Value(i)), unit)
+		if err != nil {
+			return ddb.Value{}, err
+		}
+		if unit == arrow.Nanosecond {
+			return ddb.CreateTimeNS(ddb.NewTimeNS(x)), nil
+		}
+		return ddb.CreateTime(ddb.NewTime(x)), nil
 	case *array.Timestamp:
 		return timestampValue(a, i)
 	case *array.Duration:
@@ -166,15 +178,11 @@ func timestampValue(a *array.Timestamp, i int) (ddb.Value, error) {
 	t := a.DataType().(*arrow.TimestampType)
 	x := int64(a.Value(i))
 	if t.TimeZone != "" { // an instant; DuckDB keeps microseconds
-		switch t.Unit {
-		case arrow.Second:
-			x *= 1e6
-		case arrow.Millisecond:
-			x *= 1e3
-		case arrow.Nanosecond:
-			x = floorDiv(x, 1e3)
+		us, err := scaled64(toMicros(t.Unit))(x)
+		if err != nil {
+			return ddb.Value{}, err
 		}
-		return ddb.CreateTimestampTZ(ddb.NewTimestamp(x)), nil
+		return ddb.CreateTimestampTZ(ddb.NewTimestamp(us)), nil
 	}
 	switch t.Unit {
 	case arrow.Second:
@@ -188,16 +196,11 @@ func timestampValue(a *array.Timestamp, i int) (ddb.Value, error) {
 }
 
 func durationValue(a *array.Duration, i int) (ddb.Value, error) {
-	x := int64(a.Value(i))
-	switch a.DataType().(*arrow.DurationType).Unit {
-	case arrow.Second:
-		x *= 1e6
-	case arrow.Millisecond:
-		x *= 1e3
-	case arrow.Nanosecond:
-		x /= 1e3
+	us, err := scaled64(toMicros(a.DataType().(*arrow.DurationType).Unit))(int64(a.Value(i)))
+	if err != nil {
+		return ddb.Value{}, err
 	}
-	return ddb.CreateInterval(ddb.NewInterval(0, 0, x)), nil
+	return ddb.CreateInterval(ddb.NewInterval(0, 0, us)), nil
 }
 
 func decimalValue(unscaled *big.Int, t arrow.DataType) (ddb.Value, error) {

@@ -36,7 +36,7 @@ func (s *Stmt) bind(args []any) error {
 		n := ddb.IdxT(i + 1)
 		v, err := newValue(arg, ddb.ParamType(s.raw, n))
 		if err != nil {
-			return fmt.Errorf("parameter %s: %w", ddb.ParameterName(s.raw, n), err)
+			return s.conn.db.fail(fmt.Sprintf("Invalid Input Error: parameter %s: %v", ddb.ParameterName(s.raw, n), err), "")
 		}
 		state := ddb.BindValue(s.raw, n, v)
 		ddb.DestroyValue(&v)

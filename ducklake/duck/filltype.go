@@ -17,7 +17,6 @@ var fillPlain = map[arrow.Type]filler{
 	arrow.INT8: copied[uint8]{}, arrow.UINT8: copied[uint8]{}, arrow.INT16: copied[uint16]{}, arrow.UINT16: copied[uint16]{},
 	arrow.INT32: copied[uint32]{}, arrow.UINT32: copied[uint32]{}, arrow.FLOAT32: copied[uint32]{}, arrow.DATE32: copied[uint32]{},
 	arrow.INT64: copied[uint64]{}, arrow.UINT64: copied[uint64]{}, arrow.FLOAT64: copied[uint64]{},
-	arrow.TIME64:  copied[uint64]{}, // microseconds are TIME, nanoseconds TIME_NS
 	arrow.FLOAT16: converted[float16.Num, float32]{func(f float16.Num) (float32, error) { return f.Float32(), nil }},
 	arrow.STRING:  bytesFiller{text: true}, arrow.LARGE_STRING: bytesFiller{text: true}, arrow.STRING_VIEW: bytesFiller{text: true},
 	arrow.BINARY: bytesFiller{}, arrow.LARGE_BINARY: bytesFiller{}, arrow.BINARY_VIEW: bytesFiller{}, arrow.FIXED_SIZE_BINARY: bytesFiller{},
@@ -45,7 +44,10 @@ func newFiller(t arrow.DataType) (filler, error) {
 	}
 	switch t := t.(type) {
 	case *arrow.Time32Type:
-		return scaled(1e6/perSecond(t.Unit), 1), nil
+		by := 1e6 / perSecond(t.Unit)
+		return converted[int32, int64]{func(x int32) (int64, error) { return timeOfDay(int64(x)*by, arrow.Microsecond) }}, nil
+	case *arrow.Time64Type: // microseconds are TIME, nanoseconds TIME_NS
+		return converted[int64, int64]{func(x int64) (int64, error) { return timeOfDay(x, t.Unit) }}, nil
 	case *arrow.DurationType:
 		by, div := toMicros(t.Unit)
 		s := scaled64(by, div)
@@ -113,9 +115,13 @@ func toMicros(u arrow.TimeUnit) (by, div int64) {
 	return 1e6 / perSecond(u), 1
 }
 
-func scaled(by, div int64) filler {
-	s := scaled64(by, div)
-	return converted[int32, int64]{func(x int32) (int64, error) { return s(int64(x)) }}
+// timeOfDay refuses times outside of a day, which DuckDB takes for granted: it reads beside its tables of digits
+// when it prints them.
+func timeOfDay(x int64, u arrow.TimeUnit) (int64, error) {
+	if x < 0 || x > 86400*perSecond(u) {
+		return 0, fmt.Errorf("the time of day %d%s is not within a day", x, u)
+	}
+	return x, nil
 }
 
 func scaled64(by, div int64) func(int64) (int64, error) {
