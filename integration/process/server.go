@@ -50,6 +50,11 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(root, ".build", "bin", "vega-flight-under-test")
+	unlock, err := lockFile(binary + ".lock") // packages are tested at the same time
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	cmd := exec.Command("go", "build", "-tags", "duckdb_arrow", "-o", binary, "./cmd/vega-flight")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -57,6 +62,21 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	return binary, nil
 })
+
+// lockFile waits until this process is the only one that holds the lock.
+func lockFile(path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil // closing gives the lock up
+}
 
 // Binary builds the server once per test process and returns its path; VEGA_BINARY is one that is built already.
 func Binary(t testing.TB) string {
@@ -233,8 +253,8 @@ func (l *tail) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		l.lines = append(l.lines, line)
-		if len(l.lines) > 400 {
-			l.lines = l.lines[100:]
+		if len(l.lines) > 3000 {
+			l.lines = l.lines[1000:]
 		}
 	}
 }
