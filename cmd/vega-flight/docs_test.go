@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"reflect"
 	"regexp"
 	"slices"
@@ -44,6 +45,27 @@ func TestOperationsListEveryOptionAndFigure(t *testing.T) {
 		}
 	default:
 		t.Errorf("the tables of %s are old: go test ./cmd/vega-flight -update", file)
+	}
+}
+
+// The design notes name the tests that try to break what always holds: they exist.
+func TestDesignNotesNameTests(t *testing.T) {
+	page, err := os.ReadFile("../../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("git", "-C", "../..", "grep", "-hoE", `^func Test\w+`, "--", "*_test.go").Output()
+	if err != nil {
+		t.Skipf("no git checkout: %v", err)
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
+	if len(named) == 0 {
+		t.Fatal("the page names no test")
+	}
+	for _, m := range named {
+		if !strings.Contains(string(out), "func "+m[1]+"\n") {
+			t.Errorf("there is no %s", m[1])
+		}
 	}
 }
 
