@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/extensions"
-	"github.com/google/uuid"
 
 	ddb "github.com/duckdb/duckdb-go-bindings"
 )
@@ -136,7 +135,7 @@ func cellValue(arr arrow.Array, i int) (ddb.Value, error) {
 	case *array.Decimal256:
 		return decimalValue(a.Value(i).BigInt(), a.DataType())
 	case *extensions.UUIDArray:
-		return ddb.CreateUUID(uuidParts(uuid.UUID(a.Value(i)))), nil
+		return ddb.CreateUUID(uuidParts(a.Value(i))), nil
 	case array.ExtensionArray:
 		return cellValue(a.Storage(), i)
 	}

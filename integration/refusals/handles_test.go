@@ -29,7 +29,7 @@ func TestForeignHandles(t *testing.T) {
 		process.Refused(t, theirs.Poll(t.Context()), "QUERY_HANDLE_NOT_FOUND")
 		_, err := theirs.Cancel(t.Context())
 		process.Refused(t, err, "QUERY_HANDLE_NOT_FOUND")
-		_, err = ben.CancelQuery(t.Context(), h.Info)
+		_, err = ben.CancelQuery(t.Context(), h.Info) //nolint:staticcheck // older clients send it
 		process.Refused(t, err, "QUERY_HANDLE_NOT_FOUND")
 		_, err = ben.Fetch(t.Context(), h.Info)
 		process.Refused(t, err, "QUERY_HANDLE_NOT_FOUND")
