@@ -80,10 +80,10 @@ func (b *build) fill(ctx context.Context, s ConnSettings, attempts int, run func
 	return b.lake.write(ctx, s, attempts, run)
 }
 
-// publish gives the table its name, in place of the one that has it if replace is set.
-func (b *build) publish(ctx context.Context, name string, replace bool) error {
+// publish gives the table its name, in place of the table with the id replaced if that is not 0.
+func (b *build) publish(ctx context.Context, name string, replaced int64) error {
 	b.lake.beforePublish()
-	_, err := b.lake.Swap(ctx, metadata.Renaming{Schema: b.schema, From: b.table, To: name, Replace: replace},
+	_, err := b.lake.Swap(ctx, metadata.Renaming{Schema: b.schema, From: b.table, To: name, Replaced: replaced},
 		func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 			return forgetBuild(ctx, tx, b.id)
 		})
@@ -116,8 +116,7 @@ func forgetBuild(ctx context.Context, tx metadata.Tx, id string) error {
 	return err
 }
 
-// Swap gives a table another name in one lake commit, in place of the table that has the name if r.Replace is set. also
-// runs in the same transaction.
+// Swap gives a table another name in one lake commit, in place of another table if r.Replaced is set. also runs in the same transaction.
 func (l *Lake) Swap(ctx context.Context, r metadata.Renaming, also ...func(context.Context, metadata.Tx, metadata.Snapshot) error) (metadata.Snapshot, error) {
 	if r.Commit.ID == "" {
 		r.Commit = metadata.CommitInfo{ID: commitID(ctx), Kind: metadata.CommitWrite, Server: l.config.ServerID}

@@ -102,8 +102,11 @@ func (s *Session) fillAndPublish(ctx context.Context, b *build, a *gate.Analysis
 			return 0, err
 		}
 	}
-	target := a.Creates[0]
-	err = b.publish(ctx, target.Name, target.Replace)
+	target, replaced := a.Creates[0], int64(0)
+	if target.Replace {
+		replaced = target.ID // the table that was there when the statement was admitted, and no other
+	}
+	err = b.publish(ctx, target.Name, replaced)
 	if target.IfExists && fault.CodeOf(err) == fault.ObjectExists {
 		// Somebody was quicker, and that is all that was asked for.
 		return 0, b.drop(ctx)

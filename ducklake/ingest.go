@@ -101,7 +101,7 @@ func (s *Session) ingest(ctx context.Context, spec IngestSpec, r array.RecordRea
 	if err := s.ddlAllowed(tx, "an ingest that creates a table"); err != nil {
 		return 0, err
 	}
-	return s.createFrom(ctx, spec, r)
+	return s.createFrom(ctx, spec, target.ID, r)
 }
 
 // distinct refuses schemas whose columns cannot be told apart by name.
@@ -260,8 +260,8 @@ func uncastable(err error) error {
 	return err
 }
 
-// createFrom builds a table from the rows and lets it appear, in place of the one that is there for ReplaceTable.
-func (s *Session) createFrom(ctx context.Context, spec IngestSpec, r array.RecordReader) (int64, error) {
+// createFrom builds a table from the rows and lets it appear, in place of the table with the id replaced if that is not 0.
+func (s *Session) createFrom(ctx context.Context, spec IngestSpec, replaced int64, r array.RecordReader) (int64, error) {
 	l := s.lake
 	c, err := l.pool.take(ctx, s.Settings())
 	if err != nil {
@@ -297,7 +297,7 @@ func (s *Session) createFrom(ctx context.Context, spec IngestSpec, r array.Recor
 		l.pool.spoil(c)
 	}
 	if err == nil {
-		err = b.publish(ctx, spec.Table, spec.IfExists == ReplaceTable)
+		err = b.publish(ctx, spec.Table, replaced)
 	}
 	if err != nil && b != nil {
 		err = errors.Join(l.check(err), b.drop(ctx))

@@ -134,7 +134,13 @@ func (e *Engine) adopt(ctx context.Context, c Caller, set *catalog.Set, u *catal
 	if err != nil {
 		return err
 	}
-	row := u.Row
+	// What the refreshes run is what the gate has made of the text: names qualified, macros and plain views in place.
+	def := u.Def
+	if def.Query != bound.Query {
+		def.Query, def.Pinned = bound.Query, bound.Pinned
+	}
+	def.Consistent = bound.Consistent
+	row := u.Row.WithDefinition(def)
 	row.Owner, row.Sources, row.CreatedAt = owner, bound.Sources, now
 	if err := e.c.Views.Insert(ctx, row); err != nil {
 		return err

@@ -3,6 +3,7 @@ package ivm
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/ddl"
@@ -29,12 +30,25 @@ func (e *Engine) await(ctx context.Context, c Caller, j job.Job) (job.Job, error
 		e.log.Warn("job of a caller that went away could not be cancelled", "job", j.ID, "error", cerr)
 	default:
 		e.log.Info("job of a caller that went away", "job", j.ID, "state", state)
+		if done, err = e.stopped(ctx, j.ID); err == nil && done.State == job.Succeeded {
+			return done, nil // its commit was quicker
+		}
 	}
 	code := fault.Cancelled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		code = fault.TimedOut
 	}
 	return done, code.Wrap(ctx.Err(), "job %s was cancelled because its caller went away", j.ID)
+}
+
+// stopWait bounds how long the end of a caller is held up until the job it takes along has stopped.
+const stopWait = 30 * time.Second
+
+// stopped waits for a cancelled job's end: who is told that it was cancelled must not find it running.
+func (e *Engine) stopped(ctx context.Context, id string) (job.Job, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
+	defer cancel()
+	return e.jobs.Done(ctx, id)
 }
 
 // Wait returns the job when it has ended or its Seq is not seen; seen = 0 returns at once.

@@ -8,9 +8,9 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 )
 
-// Rename gives a table another name within its schema, in place of the table that has the name if replace is set, in
-// one snapshot. The extension can do that only in a transaction with explicit DDL, which corrupts its memory. The
-// caller holds the commit lock. It returns the new snapshot and the id of the table that was dropped, 0 for none.
+// Rename gives a table another name within its schema, in place of the table r.Replaced if that is set, in one snapshot. The extension can do
+// that only in a transaction with explicit DDL, which corrupts its memory. The caller holds the commit lock. It returns the new snapshot and
+// the id of the table that was dropped, 0 for none.
 func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, err error) {
 	if err := CheckVersion(ctx, tx); err != nil {
 		return s, 0, err
@@ -23,15 +23,19 @@ func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, 
 	if err != nil {
 		return s, 0, err
 	}
-	if !found {
+	if !found || r.ID != 0 && t.ID != r.ID {
 		return s, 0, fault.ObjectNotFound.Newf("the table %s.%s does not exist", QuoteIdent(r.Schema), QuoteIdent(r.From))
 	}
 	old, taken, err := TableByName(ctx, tx, r.Schema, r.To, last.ID)
 	if err != nil {
 		return s, 0, err
 	}
-	if taken && (!r.Replace || r.Replaced != 0 && old.ID != r.Replaced) {
+	switch {
+	case taken && r.Replaced == 0:
 		return s, 0, fault.ObjectExists.Newf("a table %s.%s exists already", QuoteIdent(t.Schema), QuoteIdent(old.Name))
+	case r.Replaced != old.ID: // 0 when there is none
+		return s, 0, fault.CommitConflict.Newf("the table %s.%s that was to be replaced is not there any more", QuoteIdent(t.Schema), QuoteIdent(r.To)).
+			WithHint("run it again")
 	}
 	views, err := tx.Query(ctx, `SELECT 1 FROM {M}ducklake_view WHERE schema_id = $1 AND lower(view_name) = lower($2) AND end_snapshot IS NULL`, t.SchemaID, r.To)
 	if err != nil {
@@ -75,8 +79,8 @@ func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, 
 // Renaming says which table gets which name.
 type Renaming struct {
 	Schema, From, To string
-	Replace          bool
-	Replaced         int64 // with Replace: only a table of this id may be replaced; 0 is any
+	ID               int64 // of the table, so that no other one of its name is taken; 0 is any
+	Replaced         int64 // id of the table that has the name To and is dropped; 0: the name is free
 	Commit           CommitInfo
 }
 

@@ -123,6 +123,11 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 	for i := range reads {
 		sources[i] = reads[i].Source
 	}
+	if moved {
+		if err := cyclic(v, reads, facts); err != nil {
+			return Result{}, false, err
+		}
+	}
 	if err := readable(v.Name(), sources, facts); err != nil {
 		return Result{}, false, err
 	}
@@ -151,6 +156,15 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 	}
 	res, err := u.rebuild(ctx, v, reads, sources, moved, frontier, pinned)
 	return res, false, err
+}
+
+// cyclic refuses sources that were made again as something that reads the view, or is it.
+func cyclic(v *catalog.View, reads []Reading, facts catalog.Facts) error {
+	now := make([]catalog.Source, len(reads))
+	for i := range reads {
+		now[i] = catalog.Source{UUID: reads[i].Source.UUID, Name: reads[i].Now}
+	}
+	return catalog.Resolve(facts).CheckCycle(v.UUID, v.Name(), now)
 }
 
 // readable refuses to read a view that nobody may read: one that has no content yet, whose table is there and empty, which is not its

@@ -99,7 +99,7 @@ func firstChange(ctx context.Context, tx metadata.Tx, id, after int64) (answer, 
 	}
 	for from := after; from < newest.ID; {
 		// The pattern also finds longer ids; ChangesRows decides.
-		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT s.snapshot_id, s.snapshot_time, c.changes_made FROM {M}ducklake_snapshot s
+		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT s.snapshot_id, s.snapshot_time, c.changes_made, c.commit_extra_info FROM {M}ducklake_snapshot s
 			JOIN {M}ducklake_snapshot_changes c ON c.snapshot_id = s.snapshot_id
 			WHERE s.snapshot_id > $1 AND s.snapshot_id <= $2 AND c.changes_made LIKE $3 ORDER BY s.snapshot_id LIMIT %d`, chunk),
 			from, newest.ID, fmt.Sprintf("%%:%d%%", id))
@@ -109,15 +109,17 @@ func firstChange(ctx context.Context, tx metadata.Tx, id, after int64) (answer, 
 		for _, values := range rows {
 			var r row
 			r.take(values)
-			snapshot, at, made := r.int(), r.time(), r.text()
+			snapshot, at := r.int(), r.time()
+			commit := metadata.SnapshotChanges{}
+			made := r.text()
+			commit.ExtraInfo = r.nullText()
 			if r.err != nil {
 				return answer{}, r.err
 			}
-			changes, err := metadata.ParseChanges(made)
-			if err != nil {
+			if commit.Changes, err = metadata.ParseChanges(made); err != nil {
 				return answer{}, fmt.Errorf("snapshot %d: %w", snapshot, err)
 			}
-			if ChangesRows(changes, id) {
+			if ChangesRows(commit, id) {
 				return answer{found: true, at: at}, nil
 			}
 			from = snapshot
@@ -131,9 +133,9 @@ func firstChange(ctx context.Context, tx metadata.Tx, id, after int64) (answer, 
 
 // ChangesRows says whether a commit changed which rows a table has, or dropped
 // it. Moving rows about does not count, nor do columns and comments.
-func ChangesRows(changes []metadata.Change, tableID int64) bool {
+func ChangesRows(commit metadata.SnapshotChanges, tableID int64) bool {
 	var inserted, deleted, flushed bool
-	for _, c := range changes {
+	for _, c := range commit.Changes {
 		if c.ID != tableID || tableID == 0 {
 			continue
 		}
@@ -148,6 +150,9 @@ func ChangesRows(changes []metadata.Change, tableID int64) bool {
 			flushed = true
 		}
 	}
-	// A flush that writes delete files is recorded as a deletion too.
+	// A flush that writes delete files is recorded as a deletion too, and one of inlined deletes alone as nothing else; ours say what they are.
+	if info, ours := commit.Commit(); ours && info.Kind == metadata.CommitMaintain {
+		return false
+	}
 	return inserted || deleted && !flushed
 }

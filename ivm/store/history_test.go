@@ -110,8 +110,15 @@ func TestChangesRows(t *testing.T) {
 		`created_table:"main"."inserted_into_table:7"`: false,
 	} {
 		changes, err := metadata.ParseChanges(text)
-		if err != nil || ChangesRows(changes, 7) != want {
+		if err != nil || ChangesRows(metadata.SnapshotChanges{Changes: changes}, 7) != want {
 			t.Errorf("%s: %v, %v", text, !want, err)
+		}
+	}
+	// Maintenance of ours moves rows, whatever it is recorded as.
+	for kind, want := range map[string]bool{metadata.CommitMaintain: false, metadata.CommitPublish: true, metadata.CommitWrite: true} {
+		commit := metadata.SnapshotChanges{Changes: []metadata.Change{{Kind: metadata.DeletedFrom, ID: 7}}, ExtraInfo: metadata.CommitInfo{ID: "c", Kind: kind}.ExtraInfo()}
+		if ChangesRows(commit, 7) != want {
+			t.Errorf("%s: %v", kind, !want)
 		}
 	}
 }

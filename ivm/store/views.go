@@ -327,6 +327,12 @@ func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string)
 	return s.Touch(ctx, tx)
 }
 
+// HasReaders says whether any view reads the table or view with that uuid.
+func (s *Store) HasReaders(ctx context.Context, tx metadata.Tx, uuid string) (bool, error) {
+	rows, err := tx.Query(ctx, `SELECT 1 FROM {M}vega_view_sources WHERE source_uuid = $1 LIMIT 1`, uuid)
+	return len(rows) > 0, err
+}
+
 // RowByUUID reads one view's row in a transaction.
 func (s *Store) RowByUUID(ctx context.Context, tx metadata.Tx, uuid string) (catalog.Row, bool, error) {
 	rows, err := viewRows(ctx, tx, uuid)

@@ -55,6 +55,12 @@ func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column
 
 // Create makes a view's table and its rows appear in one commit.
 func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, error) {
+	if err := ducklake.CheckName(m.Name.Name); err != nil {
+		return catalog.Table{}, err
+	}
+	if err := ducklake.CheckName(m.Name.Name); err != nil {
+		return catalog.Table{}, err
+	}
 	h, err := s.hide(ctx, m.Name.Schema, m.Columns, m.Row.Definition)
 	if err != nil {
 		return catalog.Table{}, err
@@ -63,7 +69,7 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 	table.Name, table.Comment = m.Name, m.Row.Definition
 	row := m.Row
 	row.UUID, row.Name = table.UUID, m.Name
-	_, err = h.Reveal(ctx, m.Name.Name, false, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+	_, err = h.Reveal(ctx, m.Name.Name, 0, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		if err := s.Store.InsertRow(ctx, tx, row); err != nil {
 			return err
 		}
@@ -93,7 +99,7 @@ func (s *Sink) Replace(ctx context.Context, old *catalog.View, m refresh.Making)
 	table.Name, table.Comment = old.Name(), m.Row.Definition
 	row := m.Row
 	row.UUID, row.Name = table.UUID, table.Name
-	_, err = h.Reveal(ctx, old.Name().Name, true, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+	_, err = h.Reveal(ctx, old.Name().Name, old.Table.ID, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		if err := s.Store.ReplaceRow(ctx, tx, old.UUID, row); err != nil {
 			return err
 		}
@@ -167,8 +173,14 @@ func (s *Sink) Discard(ctx context.Context, jobID string) error {
 
 // Rename gives a view's table another name.
 func (s *Sink) Rename(ctx context.Context, v *catalog.View, to string) error {
+	if err := ducklake.CheckName(to); err != nil {
+		return err
+	}
+	if err := ducklake.CheckName(to); err != nil {
+		return err
+	}
 	name := v.Name()
-	_, err := s.Lake.Swap(ctx, metadata.Renaming{Schema: name.Schema, From: name.Name, To: to}, func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+	_, err := s.Lake.Swap(ctx, metadata.Renaming{Schema: name.Schema, From: name.Name, ID: v.Table.ID, To: to}, func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		row, found, err := s.Store.RowByUUID(ctx, tx, v.UUID)
 		if err != nil {
 			return err
@@ -185,7 +197,25 @@ func (s *Sink) Rename(ctx context.Context, v *catalog.View, to string) error {
 
 // Comment writes the definition into the table's comment.
 func (s *Sink) Comment(ctx context.Context, v *catalog.View) error {
-	return s.Lake.DDL(ctx, `COMMENT ON TABLE `+s.qualified(v.Name())+` IS `+metadata.QuoteLiteral(v.Definition))
+	name, err := s.nameOf(ctx, v.Table)
+	if err != nil {
+		return err
+	}
+	return s.Lake.DDL(ctx, `COMMENT ON TABLE `+s.qualified(name)+` IS `+metadata.QuoteLiteral(v.Definition))
+}
+
+// nameOf is where a view's table is now: it may have been renamed since it was read.
+func (s *Sink) nameOf(ctx context.Context, t catalog.Table) (catalog.Name, error) {
+	var name catalog.Name
+	err := s.db.View(ctx, func(tx metadata.Tx) error {
+		now, found, err := metadata.TableByID(ctx, tx, t.ID, 0)
+		if err == nil && !found {
+			err = fault.ViewNotFound.Newf("the table of view %s was dropped", t.Name)
+		}
+		name = catalog.Name{Schema: now.Schema, Name: now.Name}
+		return err
+	})
+	return name, err
 }
 
 // Prepare makes a table that exists already ready to be published into.

@@ -155,7 +155,7 @@ func (w window) changed(from int64, tables []int64) bool {
 		}
 		next++
 		for _, id := range tables {
-			if store.ChangesRows(c.Changes, id) {
+			if store.ChangesRows(c, id) {
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
@@ -151,10 +152,30 @@ func (s *Sink) publishBuilt(ctx context.Context, p refresh.Publication, st *stag
 	if err != nil {
 		return refresh.Published{}, err
 	}
-	uuid := h.Info().UUID
 	var done refresh.Published
-	commit := pub.CommitID + ".swap"
-	at, err := h.Reveal(ctx, p.View.Name().Name, true, commit, func(ctx context.Context, tx metadata.Tx, at metadata.Snapshot) error {
+	for attempt := 0; ; attempt++ {
+		done, err = s.swapBuilt(ctx, p, h, pub.CommitID+".swap")
+		// The view may have been renamed since its name was read.
+		if fault.CodeOf(err) != fault.CommitConflict || attempt == 3 {
+			break
+		}
+	}
+	if err != nil {
+		return refresh.Published{}, err
+	}
+	s.forgetHidden(p.Job.ID)
+	done.Rows = res.Rows
+	return done, nil
+}
+
+// swapBuilt puts the built table into the place of the view's, under the name that this has now.
+func (s *Sink) swapBuilt(ctx context.Context, p refresh.Publication, h *ducklake.HiddenTable, commit string) (done refresh.Published, err error) {
+	uuid := h.Info().UUID
+	name, err := s.nameOf(ctx, p.View.Table)
+	if err != nil {
+		return done, err
+	}
+	at, err := h.Reveal(ctx, name.Name, p.View.Table.ID, commit, func(ctx context.Context, tx metadata.Tx, at metadata.Snapshot) error {
 		old, found, err := s.Store.RowByUUID(ctx, tx, p.View.UUID)
 		if err != nil {
 			return err
@@ -162,26 +183,28 @@ func (s *Sink) publishBuilt(ctx context.Context, p refresh.Publication, st *stag
 		if !found {
 			return fault.ViewNotFound.Newf("the view was dropped")
 		}
+		if readers, err := s.Store.HasReaders(ctx, tx, old.UUID); err != nil {
+			return err
+		} else if readers {
+			return fault.DependentViews.Newf("the columns of view %s would change, and a view reads it since the replacement was submitted", name).
+				WithHint("drop that view first, or keep the columns")
+		}
 		row := *p.Redefine
-		row.UUID, row.Owner, row.CreatedAt, row.Name = uuid, old.Owner, old.CreatedAt, p.View.Name()
+		row.UUID, row.Owner, row.CreatedAt, row.Name = uuid, old.Owner, old.CreatedAt, name
 		if err := s.Store.ReplaceRow(ctx, tx, old.UUID, row); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE {M}vega_published SET snapshot_id = $2 WHERE uuid = $1`, uuid, at.ID); err != nil {
 			return err
 		}
-		done = refresh.Published{Snapshot: at.ID, At: at.Time, Rows: st.Rows()}
+		done = refresh.Published{Snapshot: at.ID, At: at.Time, Rows: p.Staged.Rows()}
 		if err := s.endJob(ctx, tx, p, done); err != nil {
 			return err
 		}
 		return s.Store.MoveJobs(ctx, tx, old.UUID, uuid)
 	})
-	if err != nil {
-		return refresh.Published{}, err
-	}
-	s.forgetHidden(p.Job.ID)
-	done.Snapshot, done.Rows = at.ID, res.Rows
-	return done, nil
+	done.Snapshot = at.ID
+	return done, err
 }
 
 // Reflect records that the content is the answer for a later state of the sources too.
