@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
@@ -16,6 +19,9 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/check"
 )
+
+// ofLake are the options of serve that say where a lake is and how it is opened.
+var ofLake = map[string]bool{"data-path": true, "metadata-schema": true, "extension-dir": true, "temp-dir": true, "memory-limit": true, "threads": true}
 
 func checkCommand() *cobra.Command {
 	var o sqlOptions
@@ -26,12 +32,13 @@ func checkCommand() *cobra.Command {
 and compared with EXCEPT ALL both ways; definitions, staged files, holds and
 interrupted operations are looked at.
 
-With a server's URI (grpc://, grpc+tls://, grpc+unix://) the server does it,
-for an administrator, while the lake stays in use. With a lake (as for serve)
-this process opens it; an embedded lake must then not be served.
+With a server's URI (grpc://, grpc+tls://, grpc+unix://; by default
+grpc://127.0.0.1:8815) the server does it, for an administrator, while the lake
+stays in use. With a lake (as for serve) this process opens it; an embedded
+lake must then not be served.
 
 Exit code 1 when something is wrong; notes alone are no failure.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: wants(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place := "grpc://127.0.0.1:8815"
 			if len(args) == 1 {
@@ -58,9 +65,11 @@ Exit code 1 when something is wrong; notes alone are no failure.`,
 	f.StringVar(&o.caFile, "ca", "", "PEM file of certificates to trust, such as the server's own")
 	f.BoolVar(&o.skipVerify, "tls-skip-verify", false, "do not verify the server's certificate")
 	addFlags(f)
-	for _, hidden := range []string{"lake", "listen", "http", "ready-file", "users-file", "insecure"} {
-		_ = f.MarkHidden(hidden) // they exist: addFlags made them
-	}
+	new(Config).fields(func(name string, _ reflect.StructTag, _ reflect.Value) {
+		if !ofLake[name] {
+			_ = f.MarkHidden(name) // it exists: addFlags made it
+		}
+	})
 	return cmd
 }
 
@@ -98,6 +107,9 @@ func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
 	if c.ServerID == "" && c.serverID() != "embedded" {
 		c.ServerID = fmt.Sprintf("check-%d", os.Getpid())
 	}
+	if err := exists(place); err != nil {
+		return r, err
+	}
 	ctx := cmd.Context()
 	h, err := openHouse(ctx, c, "", newMetrics(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -105,6 +117,22 @@ func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
 	}
 	defer func() { err = errors.Join(err, h.close(context.WithoutCancel(ctx))) }()
 	return h.check(ctx, !h.lake.Shared()) // an embedded lake is this process's alone
+}
+
+// exists refuses an embedded lake that is not there: opening it would make a new one.
+func exists(place string) error {
+	if strings.HasPrefix(place, "postgres") || strings.Contains(place, "://") {
+		return nil
+	}
+	file := strings.TrimPrefix(place, "ducklake:")
+	info, err := os.Stat(file)
+	if err == nil && info.IsDir() {
+		_, err = os.Stat(filepath.Join(file, "catalog.ducklake"))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.LakeUnreadable.Newf("there is no lake at %s", place).WithHint("name its folder, its .ducklake file, or a server such as grpc://127.0.0.1:8815")
+	}
+	return nil
 }
 
 func report(w io.Writer, r check.Report) error {
@@ -115,9 +143,17 @@ func report(w io.Writer, r check.Report) error {
 		}
 		fmt.Fprintln(w, f)
 	}
-	fmt.Fprintf(w, "%d views at snapshot %d, %d compared, %d findings\n", r.Views, r.Snapshot, r.Compared, len(r.Findings))
+	fmt.Fprintf(w, "%s at snapshot %d, %d compared, %s\n", count(r.Views, "view"), r.Snapshot, r.Compared, count(len(r.Findings), "finding"))
 	if failures > 0 {
-		return fmt.Errorf("%d failures", failures)
+		return errors.New(count(failures, "failure"))
 	}
 	return nil
+}
+
+// count is a number and its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

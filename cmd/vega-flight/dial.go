@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
@@ -105,6 +106,10 @@ func target(o sqlOptions) (string, credentials.TransportCredentials, error) {
 		}
 		return u.Host, credentials.NewTLS(conf), nil
 	default:
-		return "", nil, fmt.Errorf("%w: the URI starts with grpc://, grpc+tls:// or grpc+unix://, not %q", errUsage, o.uri)
+		meant := ""
+		if !strings.Contains(o.uri, "://") {
+			meant = "; did you mean grpc://" + o.uri + "?"
+		}
+		return "", nil, fmt.Errorf("%w: the URI starts with grpc://, grpc+tls:// or grpc+unix://, not %q%s", errUsage, o.uri, meant)
 	}
 }

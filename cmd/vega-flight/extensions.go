@@ -15,7 +15,7 @@ func extensionsCommand() *cobra.Command {
 	install := &cobra.Command{
 		Use:   "install",
 		Short: "Fetch the extensions from PyPI or DuckDB's repository and check their pinned checksums",
-		Args:  cobra.NoArgs,
+		Args:  wants(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch source {
 			case "":

@@ -18,6 +18,16 @@ var errUsage = errors.New("wrong usage")
 
 func main() { os.Exit(run(os.Args[1:])) }
 
+// wants makes a wrong number of arguments a wrong command line.
+func wants(args cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if err := args(cmd, given); err != nil {
+			return fmt.Errorf("%w: %w", errUsage, err)
+		}
+		return nil
+	}
+}
+
 // errReported marks an error that the log has already.
 var errReported = errors.New("the server has ended")
 
@@ -38,7 +48,9 @@ func run(args []string) int {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
-	root.AddCommand(serveCommand(stop), sqlCommand(), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())
+	root.AddCommand(serveCommand(stop), sqlCommand(stop), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())
+	root.Version = about()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetArgs(args)
 	if _, _, err := root.Find(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)

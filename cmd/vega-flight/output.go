@@ -26,13 +26,15 @@ var printers = map[string]func(io.Writer) printer{
 }
 
 // tablePrinter buffers up to tableRows rows to find the widths of columns;
-// longer results go on with those widths.
+// longer results go on with those widths. A single row with a text of several
+// lines, such as EXPLAIN's, is written a column a line, its lines as they are.
 type tablePrinter struct {
 	w      io.Writer
 	header []string
 	right  []bool
 	widths []int
 	rows   [][]string
+	raw    []string // the first row, its lines not escaped
 	total  int64
 }
 
@@ -51,6 +53,12 @@ func (p *tablePrinter) print(r array.RecordReader) error {
 			row := make([]string, rec.NumCols())
 			for j, col := range rec.Columns() {
 				row[j] = cell(col, i, "NULL")
+			}
+			if p.total == 0 {
+				p.raw = make([]string, len(row))
+				for j, col := range rec.Columns() {
+					p.raw[j] = raw(col, i, "NULL")
+				}
 			}
 			p.total++
 			p.rows = append(p.rows, row)
@@ -107,7 +115,11 @@ func (p *tablePrinter) end() error {
 	if len(p.header) == 0 {
 		return nil
 	}
-	p.flush()
+	if p.total == 1 && strings.Contains(strings.Join(p.raw, ""), "\n") {
+		p.upright()
+	} else {
+		p.flush()
+	}
 	plural := "s"
 	if p.total == 1 {
 		plural = ""
@@ -116,22 +128,45 @@ func (p *tablePrinter) end() error {
 	return err
 }
 
-// cell is the text of one value on one line.
-func cell(col arrow.Array, i int, null string) string {
+// upright writes the only row a column a line.
+func (p *tablePrinter) upright() {
+	width := 0
+	for _, name := range p.header {
+		width = max(width, utf8.RuneCountInString(name))
+	}
+	for j, s := range p.raw {
+		if strings.Contains(s, "\n") {
+			fmt.Fprintf(p.w, "%s:\n%s\n", p.header[j], strings.TrimRight(s, "\n"))
+			continue
+		}
+		fmt.Fprintf(p.w, "%s: %s%s\n", p.header[j], strings.Repeat(" ", width-utf8.RuneCountInString(p.header[j])), s)
+	}
+}
+
+// raw is the text of one value, which may have several lines.
+func raw(col arrow.Array, i int, null string) string {
 	if col.IsNull(i) {
 		return null
 	}
-	s := text(col, i)
+	return text(col, i)
+}
+
+// cell is the text of one value on one line.
+func cell(col arrow.Array, i int, null string) string {
+	s := raw(col, i, null)
 	if strings.ContainsAny(s, "\n\r\t") {
 		s = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s)
 	}
 	return s
 }
 
-// text is a value as DuckDB would print it: a decimal keeps its scale.
+// text is a value as DuckDB would print it: a decimal keeps its scale, and infinity has its name.
 func text(col arrow.Array, i int) string {
-	if d, ok := col.(*array.Decimal128); ok {
-		return d.Value(i).ToString(d.DataType().(*arrow.Decimal128Type).Scale)
+	switch col := col.(type) {
+	case *array.Decimal128:
+		return col.Value(i).ToString(col.DataType().(*arrow.Decimal128Type).Scale)
+	case *array.Float64, *array.Float32:
+		return strings.ToLower(strings.TrimPrefix(strings.Replace(col.ValueStr(i), "Inf", "inf", 1), "+"))
 	}
 	return col.ValueStr(i)
 }

@@ -54,3 +54,32 @@ func TestEachFormatPrintsValuesUnambiguously(t *testing.T) {
 		}
 	}
 }
+
+func TestASingleRowWithLinesIsReadable(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "key", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "explained", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "part", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	}, nil)
+	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, bytes.NewReader([]byte(`[{"key": "plan", "explained": "+-+\n| |\n+-+\n", "part": null}]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	r, err := array.NewRecordReader(schema, []arrow.RecordBatch{rec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	var out bytes.Buffer
+	p := printers["table"](&out)
+	if err := p.print(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "key:       plan\nexplained:\n+-+\n| |\n+-+\npart:      NULL\n(1 row)\n"; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}

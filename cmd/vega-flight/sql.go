@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ type sqlOptions struct {
 	skipVerify       bool
 }
 
-func sqlCommand() *cobra.Command {
+// sqlCommand is the client; release gives signals back to the process's own handling.
+func sqlCommand(release func()) *cobra.Command {
 	var o sqlOptions
 	cmd := &cobra.Command{
 		Use:   "sql [URI]",
@@ -37,15 +39,16 @@ func sqlCommand() *cobra.Command {
 
 The URI is grpc://host:port, grpc+tls://host:port or grpc+unix:///path
 (default grpc://127.0.0.1:8815). Statements come from -c, from -f, or from
-standard input. A password is read from VEGA_FLIGHT_PASSWORD, or asked for.
-Ctrl-C cancels the running statement on the server.`,
-		Args: cobra.MaximumNArgs(1),
+standard input; a terminal gets a prompt. A password is read from
+VEGA_FLIGHT_PASSWORD, or asked for. Ctrl-C cancels the running statement on the
+server.`,
+		Args: wants(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.uri = "grpc://127.0.0.1:8815"
 			if len(args) == 1 {
 				o.uri = args[0]
 			}
-			return runSQL(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runSQL(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), release)
 		},
 	}
 	f := cmd.Flags()
@@ -60,18 +63,22 @@ Ctrl-C cancels the running statement on the server.`,
 	return cmd
 }
 
-func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writer) error {
-	text, err := statements(o, in)
-	if err != nil {
-		return err
-	}
-	items, err := ddl.Parse(text)
-	if err != nil {
-		return err
-	}
+func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writer, release func()) error {
 	newPrinter, ok := printers[o.format]
 	if !ok {
 		return fmt.Errorf("%w: --output is table, csv, json or arrow, not %q", errUsage, o.format)
+	}
+	terminal, ok := in.(*os.File)
+	asks := ok && o.command == "" && o.file == "" && term.IsTerminal(int(terminal.Fd()))
+	var items []ddl.Item
+	if !asks {
+		text, err := statements(o, in)
+		if err != nil {
+			return err
+		}
+		if items, err = ddl.Parse(text); err != nil {
+			return err
+		}
 	}
 	conn, err := dial(ctx, o, errOut)
 	if err != nil {
@@ -81,6 +88,12 @@ func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writ
 	var bar *progressBar
 	if f, ok := errOut.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		bar = &progressBar{w: f}
+	}
+	if asks {
+		p := &prompt{conn: conn, in: terminal, out: out, errOut: errOut, newPrinter: newPrinter, bar: bar, lines: make(chan string)}
+		release() // a Ctrl-C is for the statement that runs, not for the whole conversation
+		p.converse(context.WithoutCancel(ctx))
+		return nil
 	}
 	for _, item := range items {
 		if err := conn.run(ctx, item.Text, newPrinter(out), bar); err != nil {
@@ -168,11 +181,29 @@ func (c *connection) fetch(ctx context.Context, info *flight.FlightInfo, p print
 	return p.end()
 }
 
+// unreachable is gRPC's reason without its wrapping, and what to do about it.
+func unreachable(reason string) string {
+	if quoted, ok := strings.CutPrefix(reason, "connection error: desc = "); ok {
+		if text, err := strconv.Unquote(quoted); err == nil {
+			reason = strings.TrimPrefix(text, "transport: ")
+		}
+	}
+	switch {
+	case strings.Contains(reason, "certificate signed by unknown authority"):
+		reason += "; name the server's certificate with --ca FILE"
+	case strings.Contains(reason, "first record does not look like a TLS handshake"):
+		reason += "; the server has no TLS: use grpc://"
+	case strings.Contains(reason, "error reading server preface"):
+		reason += "; if the server has TLS, use grpc+tls://"
+	}
+	return reason
+}
+
 // clientError keeps the server's message, which starts with the error's stable name.
 func clientError(err error) error {
 	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
 		if s.Code() == codes.Unavailable && !strings.Contains(s.Message(), "SERVER_DRAINING") {
-			return fmt.Errorf("the server cannot be reached: %s", s.Message())
+			return fmt.Errorf("the server cannot be reached: %s", unreachable(s.Message()))
 		}
 		return errors.New(s.Message())
 	}

@@ -20,7 +20,7 @@ func usersCommand() *cobra.Command {
 	root.AddCommand(&cobra.Command{
 		Use:   "hash",
 		Short: "Read a password and print its argon2id hash for the users file",
-		Args:  cobra.NoArgs,
+		Args:  wants(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			password, err := readPassword(cmd.InOrStdin(), cmd.ErrOrStderr())
 			if err != nil {
@@ -36,7 +36,7 @@ func usersCommand() *cobra.Command {
 	}, &cobra.Command{
 		Use:   "key",
 		Short: "Make an API key; print it, and its hash for the users file",
-		Args:  cobra.NoArgs,
+		Args:  wants(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key, hash := auth.NewAPIKey()
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "key:  %s\nhash: %s\n", key, hash)

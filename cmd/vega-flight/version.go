@@ -24,13 +24,18 @@ func revision() string {
 	return "unknown"
 }
 
+// about is the line that says what this binary is.
+func about() string {
+	return fmt.Sprintf("vega-flight %s (%s), DuckDB 1.5.5, DuckLake format 1.0", version, revision())
+}
+
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  wants(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "vega-flight %s (%s), DuckDB 1.5.5, DuckLake format 1.0\n", version, revision())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), about())
 			return err
 		},
 	}

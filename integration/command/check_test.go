@@ -18,7 +18,7 @@ func TestCheckOfALake(t *testing.T) {
 	c.Must(t, "CREATE MATERIALIZED VIEW dice AS SELECT random() AS r FROM t")
 	c.Must(t, "INSERT INTO t VALUES (100)") // the view is what it was computed from
 
-	report := regexp.MustCompile(`(?m)^2 views at snapshot \d+, 2 compared, 1 findings\n\z`)
+	report := regexp.MustCompile(`(?m)^2 views at snapshot \d+, 2 compared, 1 finding\n\z`)
 	fine := func(got outcome) {
 		t.Helper()
 		if got.code != 0 || !strings.Contains(got.out, "NOT_REPRODUCIBLE") || !report.MatchString(got.out) {
@@ -39,11 +39,18 @@ func TestCheckOfALake(t *testing.T) {
 	}
 	wrong := func(got outcome) {
 		t.Helper()
-		if got.code != 1 || !strings.Contains(got.out, "STAGING") || !strings.Contains(got.out, "vega-lost") || !strings.Contains(got.err, "1 failures") {
+		if got.code != 1 || !strings.Contains(got.out, "STAGING") || !strings.Contains(got.out, "vega-lost") || !strings.Contains(got.err, "1 failure") {
 			t.Errorf("with a leftover: %+v", got)
 		}
 	}
 	wrong(run(t, nil, "check", s.Flight))
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	if got := run(t, nil, "check", "--extension-dir", extensions, nowhere); got.code != 1 || !strings.Contains(got.err, "LAKE_UNREADABLE: there is no lake at "+nowhere) {
+		t.Errorf("of a lake that is not there: %+v", got)
+	}
+	if _, err := os.Stat(nowhere); !os.IsNotExist(err) {
+		t.Errorf("check has made a lake: %v", err)
+	}
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -127,3 +127,35 @@ func TestCtrlCCancelsOnTheServer(t *testing.T) {
 		t.Error("the statement after the cancelled one was run")
 	}
 }
+
+func TestAConversationOnATerminal(t *testing.T) {
+	s := start(t)
+	x := open(t, "sql", s.Flight)
+	for _, step := range []struct{ typed, shown string }{
+		{"", `vega> $`},
+		{"SELECT 6 *\n", `  \.\.\. $`},
+		{"7 AS answer;\n", `answer\r\n-+\r\n +42\r\n\(1 row\)\r\nvega> $`},
+		{"SELEC 1;\n", `SYNTAX_ERROR: no statement begins with SELEC\r\nvega> $`}, // an error does not end it
+		{"SELECT 'half\n", `  \.\.\. $`},
+		{"\x03", `\r\nvega> $`},
+		{endless + ";\n", `running`},
+		{"\x03", `CANCELLED: the statement was cancelled\r\nvega> $`}, // the statement alone
+		{"SELECT 'last' AS word\n", `  \.\.\. $`},
+	} {
+		x.typed(step.typed)
+		if !x.until(step.shown) {
+			t.Fatalf("after %q: %q", step.typed, x.seen.String())
+		}
+		x.seen.Reset()
+	}
+	x.typed("\x04")
+	if shown, code := x.end(); code != 0 || !strings.Contains(shown, "last\r\n(1 row)") {
+		t.Errorf("exit code %d, %q", code, shown)
+	}
+	x = open(t, "sql", s.Flight)
+	x.until(`vega> $`)
+	x.typed("\x03")
+	if shown, code := x.end(); code != 0 {
+		t.Errorf("Ctrl-C with nothing typed: exit code %d, %q", code, shown)
+	}
+}
