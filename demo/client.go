@@ -106,10 +106,11 @@ func (c *client) print(ctx context.Context, ticket *flight.Ticket) error {
 		}
 	}
 	for _, row := range rows {
+		var line strings.Builder
 		for j, s := range row {
-			fmt.Fprintf(c.out, "  %-*s", widths[j], s)
+			fmt.Fprintf(&line, "  %-*s", widths[j], s)
 		}
-		fmt.Fprintln(c.out)
+		fmt.Fprintln(c.out, strings.TrimRight(line.String(), " "))
 	}
 	return r.Err()
 }

@@ -98,23 +98,27 @@ func story(ctx context.Context, s *server, texts map[string][]byte) error {
 	return nil
 }
 
-// paste takes: flight address for the command line, for Python, host:port for Go, HTTP address, pid.
+// paste has its lines at the margin, where Python wants what is pasted. It takes: flight address for the command line, for Python, host:port for Go, HTTP address, pid.
 const paste = `
 The server goes on running. Try it:
 
-  .build/bin/vega-flight sql %s -c "SHOW MATERIALIZED VIEWS"
+-- Command line:
 
-  Python (pip install adbc-driver-flightsql pyarrow):
-    import adbc_driver_flightsql.dbapi as flightsql
-    with flightsql.connect("%s", autocommit=True) as con, con.cursor() as cur:
-        cur.execute("SELECT * FROM routes ORDER BY flights DESC LIMIT 5")
-        print(cur.fetch_arrow_table())
+.build/bin/vega-flight sql %s -c "SELECT view_name, state, row_count, staleness_ms, next_refresh_at FROM vega.materialized_views"
 
-  Go (database/sql):
-    import _ "github.com/apache/arrow-go/v18/arrow/flight/flightsql/driver"
-    db, err := sql.Open("flightsql", "flightsql://%s?timeout=30s")
+-- Python (pip install adbc-driver-flightsql pyarrow):
 
-  Metrics: %s/metrics
+import adbc_driver_flightsql.dbapi as flightsql
+with flightsql.connect("%s", autocommit=True) as con, con.cursor() as cur:
+    cur.execute("SELECT * FROM routes ORDER BY flights DESC LIMIT 5")
+    print(cur.fetch_arrow_table())
+
+-- Go (database/sql):
+
+import _ "github.com/apache/arrow-go/v18/arrow/flight/flightsql/driver"
+db, err := sql.Open("flightsql", "flightsql://%s?timeout=30s")
+
+-- Metrics: %s/metrics
 
 Ctrl-C stops it (pid %d).
 `

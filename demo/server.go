@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -29,6 +30,9 @@ type server struct {
 
 // startServer runs the binary on a fresh lake in dir and returns when it is ready.
 func startServer(ctx context.Context, binary, extensions, dir string) (*server, error) {
+	if r, ok := running(dir); ok {
+		return nil, fmt.Errorf("a demo is running on %s (%s, pid %d): stop it first, or choose another folder with --dir", dir, r.Flight, r.PID)
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
@@ -65,6 +69,19 @@ func startServer(ctx context.Context, binary, extensions, dir string) (*server, 
 		case <-tick.C:
 		}
 	}
+}
+
+// running is the server of an earlier demo that still serves dir.
+func running(dir string) (r ready, ok bool) {
+	text, err := os.ReadFile(filepath.Join(dir, "ready.json"))
+	if err != nil || json.Unmarshal(text, &r) != nil || r.PID <= 0 || syscall.Kill(r.PID, 0) != nil {
+		return r, false
+	}
+	c, err := net.Dial("tcp", strings.TrimPrefix(r.Flight, "grpc://")) // the pid alone may be another process by now
+	if err != nil {
+		return r, false
+	}
+	return r, c.Close() == nil
 }
 
 func (s *server) wait() { s.done <- s.cmd.Wait() }
