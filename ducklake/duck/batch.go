@@ -38,15 +38,20 @@ func (b *batchBuilder) init(types []*sqlType, fields []arrow.Field) {
 // load takes a chunk over.
 func (b *batchBuilder) load(chunk ddb.DataChunk) {
 	b.chunk, b.next, b.left = chunk, 0, int(ddb.DataChunkGetSize(chunk))
-	weight := 0
 	for i := range b.vectors {
 		b.vectors[i].load(ddb.DataChunkGetVector(chunk, ddb.IdxT(i)), b.types[i])
-		weight += b.vectors[i].weight(0, b.left)
 	}
 	b.step = b.left
-	if weight > 2*batchBytes {
+	if weight := b.weight(0, b.left); weight > 2*batchBytes {
 		b.step = max(1, b.left*batchBytes/weight)
 	}
+}
+
+func (b *batchBuilder) weight(from, n int) (w int) {
+	for i := range b.vectors {
+		w += b.vectors[i].weight(from, n)
+	}
+	return w
 }
 
 // pending says that a chunk has rows left.
@@ -55,6 +60,9 @@ func (b *batchBuilder) pending() bool { return b.chunk.Ptr != nil }
 // add collects the next rows of the chunk.
 func (b *batchBuilder) add() error {
 	n := min(b.step, b.left)
+	for n > 1 && b.weight(b.next, n) > 2*batchBytes { // the long ones of these rows lie together
+		n /= 2
+	}
 	for i, c := range b.columns {
 		if err := c.add(&b.vectors[i], b.next, n); err != nil {
 			return err

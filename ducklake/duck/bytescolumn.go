@@ -1,11 +1,13 @@
 package duck
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	ddb "github.com/duckdb/duckdb-go-bindings"
 )
 
 // bytesColumn collects texts and blobs.
@@ -30,6 +32,9 @@ func (c *bytesColumn) add(v *vector, from, n int) error {
 	data := c.data
 	for i, rows := 0, slice[stringT](v, from, n); i < len(rows); i++ {
 		if v.validity == nil || v.valid(from+i) {
+			if rows[i].length > longestValue {
+				return tooLong(rows[i].length)
+			}
 			data = append(data, rows[i].bytes()...)
 		}
 		c.offsets = append(c.offsets, int32(len(data)))
@@ -37,6 +42,13 @@ func (c *bytesColumn) add(v *vector, from, n int) error {
 	c.data = data
 	c.bits.add(v, from, n)
 	return c.check()
+}
+
+// longestValue is the longest text or blob that is sent: what carries a batch bears little more, and each step on the way has a copy.
+const longestValue = 192 << 20
+
+func tooLong(n uint32) error {
+	return newError(fmt.Sprintf("Out of Range Error: a value of %d bytes cannot be sent; results carry %d MiB, so cut it, for example with substring", n, longestValue>>20), "")
 }
 
 func (c *bytesColumn) check() error {
@@ -65,6 +77,12 @@ func (c *textColumn) add(v *vector, from, n int) error {
 	c.reserve(n)
 	for i := from; i < from+n; i++ {
 		if v.valid(i) {
+			if v.typ.id == ddb.TypeBit || v.typ.id == ddb.TypeBigNum {
+				// Their text is up to eight times as long.
+				if long := uint32(len(v.bytesAt(i))); long > longestValue/8 {
+					return tooLong(long)
+				}
+			}
 			c.data = append(c.data, v.text(i)...)
 		}
 		c.offsets = append(c.offsets, int32(len(c.data)))

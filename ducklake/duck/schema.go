@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -55,7 +56,10 @@ func (f frame) schema(c *Conn) (*arrow.Schema, error) {
 		}
 		at, err := t.arrow(zone)
 		if err != nil {
-			return nil, fmt.Errorf("duck: column %d (%s): %w", i+1, f.names[i], err)
+			if e := new(Error); !errors.As(err, &e) {
+				err = newError(fmt.Sprintf("Not implemented Error: column %d (%s): %v", i+1, f.names[i], err), "")
+			}
+			return nil, err
 		}
 		fields[i] = arrow.Field{Name: f.names[i], Type: at, Nullable: true,
 			Metadata: arrow.NewMetadata([]string{TypeNameKey}, []string{typeName(t)})}
