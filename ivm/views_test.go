@@ -56,6 +56,10 @@ func TestCreate(t *testing.T) {
 	s.fails(fault.ObjectExists, `CREATE MATERIALIZED VIEW t AS `+totals)
 	s.fails(fault.ObjectExists, `CREATE OR REPLACE MATERIALIZED VIEW plain AS `+totals)
 	s.fails(fault.ViewNotFound, `CREATE MATERIALIZED VIEW other.main.x AS `+totals)
+	// Names that no table can have, since nobody could read it.
+	s.fails(fault.ReservedName, `CREATE MATERIALIZED VIEW "x.parquet" AS `+totals)
+	s.fails(fault.ReservedName, `CREATE MATERIALIZED VIEW __vega_build_x AS `+totals)
+	s.fails(fault.ReservedName, `ALTER MATERIALIZED VIEW sales.e RENAME TO "a/b"`)
 	if _, err := s.try(`CREATE MATERIALIZED VIEW nowhere.x AS ` + totals); fault.CodeOf(err) != fault.ObjectNotFound {
 		t.Errorf("a schema that is not there: %v", err)
 	}
