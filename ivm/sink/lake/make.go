@@ -58,9 +58,6 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 	if err := ducklake.CheckName(m.Name.Name); err != nil {
 		return catalog.Table{}, err
 	}
-	if err := ducklake.CheckName(m.Name.Name); err != nil {
-		return catalog.Table{}, err
-	}
 	h, err := s.hide(ctx, m.Name.Schema, m.Columns, m.Row.Definition)
 	if err != nil {
 		return catalog.Table{}, err
@@ -173,9 +170,6 @@ func (s *Sink) Discard(ctx context.Context, jobID string) error {
 
 // Rename gives a view's table another name.
 func (s *Sink) Rename(ctx context.Context, v *catalog.View, to string) error {
-	if err := ducklake.CheckName(to); err != nil {
-		return err
-	}
 	if err := ducklake.CheckName(to); err != nil {
 		return err
 	}
