@@ -18,8 +18,8 @@ func (x *execution) describe(ctx context.Context) error {
 	a := last.analysis
 	switch {
 	case a.Returns():
-		// Asking DuckDB binds the statement in the lake once more, for types that the gate has found already.
-		if x.schema = plainSchema(a.Columns, x.sess.lake.Settings().TimeZone); x.schema != nil && len(a.Columns) > 0 {
+		// Asking DuckDB binds the statement in the lake once more, for types that the gate has found already, except those of the past.
+		if x.schema = plainSchema(a.Columns, x.sess.lake.Settings().TimeZone); x.schema != nil && len(a.Columns) > 0 && len(a.AtClauses) == 0 {
 			return nil
 		}
 		d, err := x.sess.lake.Describe(ctx, a)

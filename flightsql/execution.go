@@ -83,6 +83,16 @@ func (x *execution) prepare(ctx context.Context) error {
 	return x.describe(ctx)
 }
 
+// again analyses the last statement once more. Since it was described the lake's objects and the session's own may have changed, and with
+// them what its names mean and what it reads.
+func (x *execution) again(ctx context.Context) error {
+	x.last().analysis = nil
+	if err := x.analyse(ctx, x.last()); err != nil {
+		return x.fail(ctx, err)
+	}
+	return nil
+}
+
 func (x *execution) last() *step { return &x.steps[len(x.steps)-1] }
 
 // kind names the text for logs and figures: the last statement's head.

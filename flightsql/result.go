@@ -62,6 +62,10 @@ func (r *result) open(ctx context.Context) (*stream, error) {
 		}
 		return r.ready, nil
 	}
+	if err := r.run.again(ctx); err != nil {
+		r.run.Close()
+		return nil, err
+	}
 	st, err := r.run.Run(ctx)
 	if err != nil {
 		r.run.Close()

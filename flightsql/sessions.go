@@ -47,7 +47,7 @@ func (s *Service) session(ctx context.Context) (*session, error) {
 		return nil, fault.Unauthorized.Newf("the call has no caller")
 	}
 	if id := sessionCookie(ctx); id != "" {
-		sess := s.sessions.claim(id, p)
+		sess := s.entitled(s.sessions.claim(id, p), p)
 		if sess == nil {
 			setCookie(ctx, &http.Cookie{Name: cookieName, MaxAge: -1})
 			return nil, fault.SessionNotFound.Newf("the session has ended, and its settings, temporary objects and transaction with it").
@@ -57,6 +57,17 @@ func (s *Service) session(ctx context.Context) (*session, error) {
 	}
 	conn, _ := connectionOf(ctx)
 	return s.openSession(ctx, place{conn, p.Name}, p)
+}
+
+// entitled ends a session that was opened while its user had other rights than the call has now, and gives nil for it.
+func (s *Service) entitled(sess *session, p auth.Principal) *session {
+	if sess == nil || sess.principal == p {
+		return sess
+	}
+	s.log.Info("session ended", "session", sess.label(), "user", p.Name, "reason", "the user's rights changed")
+	s.end(sess)
+	sess.done()
+	return nil
 }
 
 // existing finds the session of a call without opening one.
@@ -73,7 +84,7 @@ func (s *Service) existing(ctx context.Context) *session {
 }
 
 func (s *Service) openSession(ctx context.Context, at place, p auth.Principal) (*session, error) {
-	if sess := s.sessions.at(at); sess != nil {
+	if sess := s.entitled(s.sessions.at(at), p); sess != nil {
 		return sess, nil
 	}
 	if s.ctx.Err() != nil {

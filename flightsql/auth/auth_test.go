@@ -187,6 +187,15 @@ func TestAPIKey(t *testing.T) {
 			t.Fatalf("%+v: %+v %v", c, g, err)
 		}
 	}
+	// A login with a key gives nothing that outlives the key.
+	for _, c := range []Credentials{{APIKey: "k1"}, {Authorization: "Bearer k1"}} {
+		g, err := u.Login(context.Background(), c)
+		if err != nil || g.Token != "k1" {
+			t.Fatalf("%+v: %+v %v", c, g, err)
+		}
+	}
+	_, err := u.Login(context.Background(), Credentials{APIKey: "k0"})
+	wantCode(t, err, fault.Unauthorized)
 	key, hash := NewAPIKey()
 	if HashAPIKey(key) != hash {
 		t.Fatal("the hash of a new key is not its hash")

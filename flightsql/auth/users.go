@@ -127,7 +127,7 @@ func (u *Users) reload() error {
 
 var errBadLogin = fault.Unauthorized.Newf("wrong user name or password")
 
-// Login verifies a password and issues a token. An API key logs in too.
+// Login verifies a password and issues a token. An API key logs in too, and is its own token: one that is issued would outlive the key.
 func (u *Users) Login(ctx context.Context, c Credentials) (Grant, error) {
 	if err := c.oneCredential(); err != nil {
 		return Grant{}, err
@@ -135,12 +135,19 @@ func (u *Users) Login(ctx context.Context, c Credentials) (Grant, error) {
 	kind, rest := scheme(c.Authorization)
 	if kind != "basic" {
 		g, err := u.Check(ctx, c)
-		if err == nil && g.Token == "" {
-			if who := u.current.Load().users[g.Principal.Name]; who != nil {
-				g.Token = u.tokens.issue(who)
-			}
+		if err != nil || g.Token != "" {
+			return g, err
 		}
-		return g, err
+		secret := c.APIKey
+		if secret == "" {
+			secret = rest
+		}
+		if _, err := u.checkKey(secret); err == nil {
+			g.Token = secret
+		} else if who := u.current.Load().users[g.Principal.Name]; who != nil {
+			g.Token = u.tokens.issue(who)
+		}
+		return g, nil
 	}
 	name, password, err := basic(rest)
 	if err != nil {
