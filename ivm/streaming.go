@@ -47,5 +47,6 @@ func (e *Engine) refuseStreaming(ctx context.Context, c Caller, stmt ddl.Stateme
 			return fault.NotAView.Newf("%s is a traditional materialized view, not a streaming one", v.Name()).WithHint("say it without STREAMING")
 		}
 	}
-	return fault.NotYetSupported.Newf("%s", stmt.Verb())
+	return fault.NotYetSupported.Newf("%s is not built yet", stmt.Verb()).
+		WithHint("a materialized view with refresh_interval = '0s' is refreshed after every commit to its sources")
 }
