@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	ddb "github.com/duckdb/duckdb-go-bindings"
@@ -17,9 +18,10 @@ type Options struct {
 
 // DB is one DuckDB instance. It is safe for concurrent use.
 type DB struct {
+	life     sync.RWMutex // raw is not closed while a connection is being made
 	raw      ddb.Database
+	closed   bool
 	poisoned atomic.Pointer[Error]
-	closed   atomic.Bool
 }
 
 // Open opens the database file at path, or an in-memory instance when path is "".
@@ -50,8 +52,8 @@ func Open(path string, o Options) (*DB, error) {
 // begin does what a new instance needs once.
 func (db *DB) begin() error {
 	var raw ddb.Connection
-	if ddb.Connect(db.raw, &raw) == ddb.StateError {
-		return errors.New("duck: DuckDB refuses a connection")
+	if err := db.connect(&raw); err != nil {
+		return err
 	}
 	defer ddb.Disconnect(&raw)
 	if err := registerScan(raw); err != nil {
@@ -76,15 +78,15 @@ var ConnSettings = []string{"enable_progress_bar", "enable_progress_bar_print"}
 // Connect opens a connection. Connections are independent: each has its own
 // settings, temporary objects and transaction.
 func (db *DB) Connect() (*Conn, error) {
-	if db.closed.Load() {
-		return nil, ErrClosed
-	}
 	c := &Conn{db: db, turn: make(chan struct{}, 1)}
-	if ddb.Connect(db.raw, &c.raw) == ddb.StateError {
+	if err := db.connect(&c.raw); err != nil {
+		if err == ErrClosed {
+			return nil, err
+		}
 		if err := db.Poisoned(); err != nil {
 			return nil, err
 		}
-		return nil, errors.New("duck: DuckDB refuses a connection")
+		return nil, err
 	}
 	// Without them there is no progress to ask for, and DuckDB would draw a bar on the terminal.
 	if err := c.execLocked("SET enable_progress_bar = true; SET enable_progress_bar_print = false"); err != nil {
@@ -94,9 +96,25 @@ func (db *DB) Connect() (*Conn, error) {
 	return c, nil
 }
 
+// connect makes a connection. DuckDB frees the instance's handle at once when it is closed, whoever still uses it.
+func (db *DB) connect(raw *ddb.Connection) error {
+	db.life.RLock()
+	defer db.life.RUnlock()
+	if db.closed {
+		return ErrClosed
+	}
+	if ddb.Connect(db.raw, raw) == ddb.StateError {
+		return errors.New("duck: DuckDB refuses a connection")
+	}
+	return nil
+}
+
 // Close closes the instance. Connections must be closed before.
 func (db *DB) Close() error {
-	if db.closed.CompareAndSwap(false, true) {
+	db.life.Lock()
+	defer db.life.Unlock()
+	if !db.closed {
+		db.closed = true
 		ddb.Close(&db.raw)
 	}
 	return nil
@@ -127,8 +145,8 @@ func (db *DB) fail(message, sql string) error {
 // the instance, but DuckDB says so to the next statement only.
 func (db *DB) invalidated() bool {
 	var raw ddb.Connection
-	if ddb.Connect(db.raw, &raw) == ddb.StateError {
-		return true
+	if err := db.connect(&raw); err != nil {
+		return err != ErrClosed
 	}
 	defer ddb.Disconnect(&raw)
 	var res ddb.Result
