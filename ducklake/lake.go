@@ -169,9 +169,19 @@ func (l *Lake) Close() error {
 	}
 	errs = append(errs, l.pool.close())
 	if l.keep != nil {
-		errs = append(errs, l.keep.Close())
+		errs = append(errs, l.detach(), l.keep.Close())
 	}
 	errs = append(errs, l.db.Close(), l.temp.remove())
 	l.release()
 	return errors.Join(errs...)
+}
+
+// detach takes the lake out of the instance. DuckLake keeps every transaction whose COMMIT failed, with a connection
+// that keeps the instance: without this, closing it would end neither its threads nor its hold on the catalog file.
+func (l *Lake) detach() error {
+	if l.db.Poisoned() != nil {
+		return nil // nothing can be run any more, and the process ends
+	}
+	_, err := l.keep.Exec(context.Background(), `USE memory.main; DETACH DATABASE IF EXISTS `+metadata.QuoteIdent(l.config.Name))
+	return err
 }
