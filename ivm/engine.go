@@ -52,6 +52,7 @@ type Engine struct {
 	admission admission
 
 	ddl   chan struct{} // one change of definitions at a time in this process
+	tidy  chan struct{} // asks for upkeep now
 	stop  context.CancelFunc
 	group sync.WaitGroup
 }
@@ -64,7 +65,7 @@ func New(c Config) (*Engine, error) {
 	if c.Fence == nil {
 		c.Fence = func() int64 { return 0 }
 	}
-	e := &Engine{c: c, log: c.Log, ddl: make(chan struct{}, 1), stop: func() {}}
+	e := &Engine{c: c, log: c.Log, ddl: make(chan struct{}, 1), tidy: make(chan struct{}, 1), stop: func() {}}
 	work := &refresh.Refresher{Lake: c.Lake, Views: c.Views, Text: c.Text, LakeName: c.LakeName, Now: time.Now, Log: c.Log}
 	e.jobs = job.NewRunner(job.Config{
 		Store: c.Jobs, ServerID: c.ServerID, Fence: c.Fence, Live: c.Live, Workers: c.Workers, Keep: c.Keep, KeepFor: c.KeepFor,
@@ -86,6 +87,9 @@ func (e *Engine) Execute(ctx context.Context, c Caller, stmt ddl.Statement) (Res
 	j, err := e.await(ctx, c, *r.Job)
 	if err != nil {
 		return Result{}, err
+	}
+	if j.Kind == job.Create {
+		e.syncSchedules(ctx) // its options are the view's now
 	}
 	return e.Rows(ctx, j)
 }

@@ -114,3 +114,27 @@ func TestNamesThatViewsCannotHave(t *testing.T) {
 	s.fails(fault.ReservedName, `ALTER MATERIALIZED VIEW v RENAME TO "__VEGA_BUILD_v"`)
 	s.clean()
 }
+
+// The options of a replacement hold as soon as it is the view.
+func TestReplacementBringsItsSchedule(t *testing.T) {
+	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})
+	s.exec(`CREATE TABLE t (k INTEGER)`)
+	s.run(`CREATE MATERIALIZED VIEW v AS SELECT k FROM lake.main.t`)
+	next := func() string { return s.run(`SHOW MATERIALIZED VIEW v`)[0]["next_refresh_at"] }
+	for _, c := range []struct {
+		sql       string
+		scheduled bool
+	}{
+		{`CREATE OR REPLACE MATERIALIZED VIEW v WITH (refresh_interval = '1 hour') AS SELECT k FROM lake.main.t`, true},
+		{`CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT k FROM lake.main.t`, false},
+		{`CREATE OR REPLACE MATERIALIZED VIEW v WITH (refresh_cron = '@daily') AS SELECT k, 1 AS l FROM lake.main.t`, true},
+		{`CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT k FROM lake.main.t WITH NO DATA`, false},
+	} {
+		s.run(c.sql)
+		if got := next(); (got != "") != c.scheduled {
+			t.Errorf("%s: the next refresh is at %q", c.sql, got)
+		}
+	}
+	s.run(`CREATE OR REPLACE MATERIALIZED VIEW v WITH (refresh_interval = '1 hour', wait = false) AS SELECT k FROM lake.main.t`)
+	s.until("the schedule is there", func() bool { return next() != "" })
+}

@@ -130,6 +130,12 @@ func (e *Engine) alive(ctx context.Context) bool {
 // ended hears of every job of this server that has ended.
 func (e *Engine) ended(j job.Job) {
 	e.scheduler.Ended(j)
+	if j.Kind == job.Create && j.State == job.Succeeded {
+		select { // a replacement may have brought other options
+		case e.tidy <- struct{}{}:
+		default:
+		}
+	}
 	if e.c.Ended != nil {
 		e.c.Ended(j)
 	}

@@ -41,7 +41,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	return err
 }
 
-// keepUp repeats upkeep until ctx ends.
+// keepUp repeats upkeep, and does it when it is asked for, until ctx ends.
 func (e *Engine) keepUp(ctx context.Context) {
 	defer e.group.Done()
 	tick := time.NewTicker(upkeepEvery)
@@ -49,6 +49,7 @@ func (e *Engine) keepUp(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+		case <-e.tidy:
 		case <-ctx.Done():
 			return
 		}

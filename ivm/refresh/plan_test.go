@@ -83,6 +83,7 @@ func TestPlan(t *testing.T) {
 		{name: "long overdue: one run", f: Facts{Spec: every, Schedule: Schedule{NextAt: now.Add(-72 * time.Hour)}}, want: Fire},
 		{name: "no overlap", f: Facts{Spec: every, Schedule: Schedule{NextAt: now.Add(-time.Hour), JobID: "j"}, Job: &job.Job{State: job.Running}}, want: Stay},
 		{name: "succeeded", f: Facts{Spec: every, Schedule: Schedule{JobID: "j", Failures: 3}, Job: ended(job.Succeeded, time.Minute)}, want: Settle, next: 9 * time.Minute},
+		{name: "the shortest interval", f: Facts{Spec: Spec{Every: 1}, Schedule: Schedule{JobID: "j"}, Job: ended(job.Succeeded, 0)}, want: Settle, next: leastPause},
 		{name: "failed", f: Facts{Spec: every, Schedule: Schedule{JobID: "j", Failures: 7}, Job: ended(job.Failed, 0)}, want: Settle, next: 1280 * time.Second, failures: 8},
 		{name: "cancelled: no failure", f: Facts{Spec: every, Schedule: Schedule{JobID: "j"}, Job: ended(job.Cancelled, 0)}, want: Settle, next: 10 * time.Minute},
 		{name: "forgotten job", f: Facts{Spec: every, Schedule: Schedule{JobID: "j"}}, want: Settle, next: 10 * time.Minute},

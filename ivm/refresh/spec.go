@@ -48,7 +48,7 @@ func (s Spec) Next(end time.Time, failures int) time.Time {
 	case s.OnCommit:
 		return end.Add(wait)
 	case s.Every > 0:
-		return end.Add(max(s.Every, wait))
+		return end.Add(max(s.Every, wait, leastPause))
 	case s.Cron != nil:
 		return s.Cron.Next(end.Add(wait))
 	}
@@ -56,6 +56,7 @@ func (s Spec) Next(end time.Time, failures int) time.Time {
 }
 
 const (
+	leastPause   = 100 * time.Millisecond // however short the interval is, so that one view does not keep a worker and the catalog busy
 	firstBackoff = 10 * time.Second
 	lastBackoff  = time.Hour
 )
