@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
@@ -44,7 +43,7 @@ func argumentsOf(batch arrow.RecordBatch, row int, columns []int) []any {
 }
 
 // bound reads all rows of parameters, as far as limit bytes allow.
-func bound(r array.RecordReader, params []gate.Param, limit int64) (rows [][]any, size int64, err error) {
+func bound(r *received, params []gate.Param, limit int64) (rows [][]any, size int64, err error) {
 	columns, err := columnsOf(r.Schema(), params)
 	if err != nil {
 		return nil, 0, err
@@ -62,10 +61,7 @@ func bound(r array.RecordReader, params []gate.Param, limit int64) (rows [][]any
 			rows = append(rows, argumentsOf(batch, row, columns))
 		}
 	}
-	if err := r.Err(); err != nil {
-		return nil, 0, fault.InvalidParameter.Wrap(err, "the parameters cannot be read")
-	}
-	return rows, size, nil
+	return rows, size, r.Err()
 }
 
 // parameterSchema describes a statement's parameters to clients.

@@ -3,7 +3,6 @@ package flightsql
 import (
 	"context"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
@@ -53,7 +52,11 @@ func (s *Service) ingest(ctx context.Context, sess *session, cmd flightsql.State
 	if err := s.admitIngest(ctx, sess, spec); err != nil {
 		return 0, err
 	}
-	return sess.lake.Ingest(ctx, spec, &arriving{RecordReader: r, svc: s})
+	rows, err := receive(r)
+	if err != nil {
+		return 0, err
+	}
+	return sess.lake.Ingest(ctx, spec, &arriving{received: rows, svc: s})
 }
 
 // ingestSpec reads the command.
@@ -90,24 +93,16 @@ func ingestSpec(cmd flightsql.StatementIngest) (ducklake.IngestSpec, error) {
 	return spec, nil
 }
 
-// arriving counts the rows of a reader, and names its errors.
+// arriving counts the rows that come.
 type arriving struct {
-	array.RecordReader
+	*received
 	svc *Service
-	err error
 }
 
 func (a *arriving) Next() bool {
-	if !a.RecordReader.Next() {
-		if err := a.RecordReader.Err(); err != nil {
-			a.err = fault.InvalidParameter.Wrap(err, "the rows sent cannot be read")
-		}
+	if !a.received.Next() {
 		return false
 	}
 	a.svc.observe.Received(batchSize(a.RecordBatch()))
 	return true
 }
-
-func (a *arriving) Err() error { return a.err }
-
-var _ array.RecordReader = (*arriving)(nil)

@@ -146,7 +146,11 @@ func (s *Service) DoPutPreparedStatementQuery(ctx context.Context, cmd flightsql
 	sess.mu.Lock()
 	params, left := p.params, s.limits.ParameterBytes-sess.bytes+p.bytes
 	sess.mu.Unlock()
-	rows, size, err := bound(r, params, left)
+	in, err := receive(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, size, err := bound(in, params, left)
 	if err != nil {
 		return nil, err
 	}

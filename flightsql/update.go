@@ -50,7 +50,11 @@ func (s *Service) DoPutPreparedStatementUpdate(ctx context.Context, cmd flightsq
 	if err != nil {
 		return 0, err
 	}
-	if r.Schema().NumFields() == 0 {
+	in, err := receive(r)
+	if err != nil {
+		return 0, err
+	}
+	if in.Schema().NumFields() == 0 {
 		return s.runUpdate(ctx, sess, text, tx, rows)
 	}
 	ctx, stop := sess.within(ctx)
@@ -60,14 +64,14 @@ func (s *Service) DoPutPreparedStatementUpdate(ctx context.Context, cmd flightsq
 		return 0, err
 	}
 	defer x.Close()
-	n, err := x.each(ctx, r)
+	n, err := x.each(ctx, in)
 	err = genuine(ctx, err)
 	x.rec.end(err, n)
 	return n, err
 }
 
 // each runs the text's one statement for every row of parameters as it arrives.
-func (x *execution) each(ctx context.Context, r flight.MessageReader) (int64, error) {
+func (x *execution) each(ctx context.Context, r *received) (int64, error) {
 	st := x.last()
 	if len(x.steps) > 1 || st.analysis == nil {
 		return 0, fault.InvalidParameter.Newf("the statement takes no parameters")
@@ -95,9 +99,6 @@ func (x *execution) each(ctx context.Context, r flight.MessageReader) (int64, er
 				total += n
 			}
 		}
-		if err := r.Err(); err != nil {
-			return 0, fault.InvalidParameter.Wrap(err, "the parameters cannot be read")
-		}
-		return total, nil
+		return total, r.Err()
 	})
 }

@@ -2,6 +2,8 @@ package flightsql
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
@@ -83,29 +85,41 @@ func (f *front) DoPut(stream flight.FlightService_DoPutServer) error {
 		return err
 	}
 	defer leave()
-	first, err := stream.Recv()
-	if err != nil {
+	in := &checked{FlightService_DoPutServer: stream}
+	first, err := in.Recv()
+	if errors.Is(err, io.EOF) {
 		return fault.InvalidParameter.Newf("the stream has no first message")
+	}
+	if err != nil {
+		return err
 	}
 	if first.GetFlightDescriptor() == nil {
 		return fault.InvalidParameter.Newf("the stream's first message has no descriptor")
 	}
-	return f.FlightServer.DoPut(&replayed{FlightService_DoPutServer: stream, first: first})
+	in.first = first
+	return f.FlightServer.DoPut(in)
 }
 
-// replayed is a stream whose first message was looked at.
-type replayed struct {
+// checked is a stream of messages whose metadata is fit for the library.
+type checked struct {
 	flight.FlightService_DoPutServer
-	first *flight.FlightData
+	messages messageCheck
+	first    *flight.FlightData // was looked at and is given once more
 }
 
-// Recv gives the first message once more, then the others.
-func (r *replayed) Recv() (*flight.FlightData, error) {
-	if first := r.first; first != nil {
-		r.first = nil
+// Recv gives the next message.
+func (c *checked) Recv() (*flight.FlightData, error) {
+	if first := c.first; first != nil {
+		c.first = nil
 		return first, nil
 	}
-	return r.FlightService_DoPutServer.Recv()
+	data, err := c.FlightService_DoPutServer.Recv()
+	if err == nil && len(data.GetDataHeader()) > 0 {
+		if err := c.messages.check(data.GetDataHeader(), data.GetDataBody()); err != nil {
+			return nil, fault.InvalidParameter.Wrap(err, "the rows sent cannot be read")
+		}
+	}
+	return data, err
 }
 
 // DoExchange is not part of Flight SQL.
