@@ -2,6 +2,7 @@ package duck
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -137,9 +138,16 @@ func (dst *target) setBytes(i int, b []byte) {
 	copy(s[4:], b)
 }
 
+// maxElements bounds the elements of the lists of one vector. DuckDB's answer to what it cannot allocate is an exception, which nothing
+// between here and the end of the process catches.
+const maxElements = 1 << 27
+
 // extend makes room for n more elements of a list and gives the position of the first.
 func (dst *target) extend(n int) (int, error) {
 	first := dst.elements
+	if n < 0 || n > maxElements-first {
+		return 0, fmt.Errorf("the lists of %d rows have more than %d elements", ddb.VectorSize(), maxElements)
+	}
 	dst.elements += n
 	size := ddb.IdxT(dst.elements)
 	if ddb.ListVectorReserve(dst.raw, size) == ddb.StateError || ddb.ListVectorSetSize(dst.raw, size) == ddb.StateError {

@@ -12,6 +12,7 @@ type listFiller struct{ parts []filler }
 
 func (f listFiller) fill(dst *target, at int, arr arrow.Array, from, n int) error {
 	lists := arr.(array.ListLike)
+	size := lists.ListValues().Len()
 	for i := 0; i < n; i++ {
 		if arr.IsNull(from + i) {
 			dst.setNull(at + i)
@@ -26,6 +27,9 @@ func (f listFiller) fill(dst *target, at int, arr arrow.Array, from, n int) erro
 				break
 			}
 			last, end = last+1, e
+		}
+		if start < 0 || end < start || end > int64(size) {
+			return fmt.Errorf("the elements %d to %d of a list are not among the %d there are", start, end, size)
 		}
 		first, err := dst.extend(int(end - start))
 		if err != nil {

@@ -14,7 +14,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -217,7 +216,7 @@ func (s *stream) accept(b arrow.RecordBatch) error {
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("reading the Arrow stream panicked: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("the Arrow stream is malformed: %v", p)
 		}
 	}()
 	return f()
