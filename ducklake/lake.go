@@ -14,20 +14,21 @@ import (
 
 // Lake is an open lake: one DuckDB instance that has it attached. It is safe for concurrent use.
 type Lake struct {
-	config Config
-	place  place
-	log    *slog.Logger
-	db     *duck.DB
-	keep   *duck.Conn // keeps the in-memory instance's databases attached, and runs nothing but options
-	store  metadata.Store
-	lock   *metadata.CommitLock
-	ddl    chan struct{} // one DDL statement at a time
-	pool   *pool
-	gate   *gate.Gate
-	temp   *tempDir
-	spool  *quota
-	notice *notice
-	data   string // the data path, with a slash at its end
+	config     Config
+	place      place
+	log        *slog.Logger
+	db         *duck.DB
+	keep       *duck.Conn // keeps the in-memory instance's databases attached, and runs nothing but options
+	store      metadata.Store
+	lock       *metadata.CommitLock
+	ddl        chan struct{} // one DDL statement at a time
+	pool       *pool
+	gate       *gate.Gate
+	temp       *tempDir
+	spool      *quota
+	notice     *notice
+	registered registered
+	data       string // the data path, with a slash at its end
 
 	boundsSeen   atomic.Int64 // the files below this id have no bounds that make readers skip them wrongly
 	inliningSeen atomic.Int64 // the schema version that settleInlining has seen

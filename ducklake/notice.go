@@ -132,6 +132,9 @@ func (l *Lake) noticeLoop(ctx context.Context) {
 				l.log.Error("the catalog may change inlined rows of new tables", "error", err)
 			}
 		}
+		if err := l.settleRegistered(ctx); err != nil && ctx.Err() == nil {
+			l.log.Warn("the schemas are not read anew", "error", err)
+		}
 		l.notice.tell(s.ID)
 	}
 }

@@ -12,20 +12,38 @@ var _ gate.Lake = (*Lake)(nil)
 // Objects is what the gate mirrors: schemas, tables, views and macros of the newest snapshot, without the hidden
 // tables that are being built. It is nil when the schema version is still have.
 func (l *Lake) Objects(ctx context.Context, have int64) (*gate.Objects, error) {
-	var o *gate.Objects
-	err := l.store.View(ctx, func(tx metadata.Tx) error {
-		o = nil
-		at, err := metadata.Latest(ctx, tx)
-		if err != nil || at.SchemaVersion == have {
-			return err
+	o, shrunk, err := l.objects(ctx, have)
+	if err == nil && shrunk {
+		if err = l.touch(ctx); err == nil {
+			o, _, err = l.objects(ctx, have)
 		}
-		o = &gate.Objects{SchemaVersion: at.SchemaVersion}
-		return readObjects(ctx, tx, at.ID, o)
-	})
+	}
 	if err != nil {
 		return nil, l.check(err)
 	}
 	return o, nil
+}
+
+// objects also says that the extension knows tables of inlined rows that are gone.
+func (l *Lake) objects(ctx context.Context, have int64) (o *gate.Objects, shrunk bool, err error) {
+	err = l.store.View(ctx, func(tx metadata.Tx) error {
+		o = nil
+		at, err := metadata.Latest(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if l.Shared() {
+			if shrunk, err = l.registered.shrunk(ctx, tx, at.SchemaVersion); err != nil {
+				return err
+			}
+		}
+		if at.SchemaVersion == have {
+			return nil
+		}
+		o = &gate.Objects{SchemaVersion: at.SchemaVersion}
+		return readObjects(ctx, tx, at.ID, o)
+	})
+	return o, shrunk, err
 }
 
 func readObjects(ctx context.Context, tx metadata.Tx, at int64, o *gate.Objects) error {
@@ -55,6 +73,9 @@ func readObjects(ctx context.Context, tx metadata.Tx, at int64, o *gate.Objects)
 		return err
 	}
 	for _, v := range views {
+		if Hidden(v.Name) {
+			continue
+		}
 		o.Views = append(o.Views, gate.View{ID: v.ID, UUID: v.UUID, Schema: v.Schema, Name: v.Name, SQL: v.SQL, Aliases: v.Aliases})
 	}
 	macros, err := metadata.Macros(ctx, tx, at)
