@@ -53,7 +53,7 @@ struct_position struct_update struct_values substr substring substring_grapheme 
 time_bucket timetz_byte_comparable timezone timezone_hour timezone_minute to_base to_base64 to_binary to_centuries
 to_days to_decades to_hex to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes to_months
 to_quarters to_seconds to_timestamp to_weeks to_years today transaction_timestamp translate trim trunc try_strptime
-txid_current typeof ucase unbin unhex unicode union_extract union_tag union_value unpivot_list upper url_decode
+typeof ucase unbin unhex unicode union_extract union_tag union_value unpivot_list upper url_decode
 url_encode uuid uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 variant_extract variant_normalize
 variant_typeof vector_type version week weekday weekofyear xor year yearweek`
 
@@ -139,6 +139,7 @@ duckdb_profiling_settings duckdb_approx_database_count`},
 	{"it takes raw memory", `duck_arrow_stream arrow_scan arrow_scan_dumb pandas_scan python_map_function finalize combine
 variant_bytes_to_variant variant_to_parquet_variant test_vector_types`},
 	{"the lake has no sequences", `nextval currval`},
+	{"the lake does not number its transactions", `txid_current`},
 	{"it holds a worker without working", `sleep_ms pg_sleep`},
 	{"it shows the server's settings; only the session's own may be asked for", `current_setting`},
 }
