@@ -58,7 +58,9 @@ const docsTail = `
 ## Filters on FLOAT and DOUBLE
 
 DuckLake 1.0 compares a filter's value as a decimal number with the least and greatest value of each file as
-text, and can skip a file that has the rows. Statistics of such columns must therefore not be in the catalog.
+text, and can skip a file that has the rows. The server therefore keeps these bounds out of the catalog: it writes
+none, and removes those of its users' and other clients' commits. A client that reads the lake without the server
+between may meet them for a moment after a commit.
 `
 
 // docs/types.md is what the package decides.
