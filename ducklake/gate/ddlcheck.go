@@ -99,6 +99,10 @@ func (x *analyzer) schemaObject(ref *ObjectRef) error {
 	if len(st.target) > 2 || len(st.target) == 2 && st.target[0].lower != lower(lake) {
 		return x.foreign(st.target[0])
 	}
+	if x.a.Kind == Drop && last.lower == mainSchema {
+		return fault.StatementForbidden.Newf("the schema %s cannot be dropped: every session begins in it", mainSchema).At(last.start).
+			WithHint("drop its tables and views")
+	}
 	ref.TableRef = TableRef{Catalog: lake, Schema: x.schemaName(last.text)}
 	ref.Exists = x.gate.mirror.schemas[last.lower] != ""
 	return nil

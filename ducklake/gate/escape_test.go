@@ -144,7 +144,7 @@ var forbidden = []string{
 	"PRAGMA threads=1", "CALL pragma_version()", "CALL lake.set_option('x', 'y')", "CALL enable_logging('QueryLog')", "CHECKPOINT", "CHECKPOINT lake", "FORCE CHECKPOINT lake", "VACUUM", "VACUUM t", "ANALYZE",
 	"LOAD httpfs", "INSTALL httpfs", "FORCE INSTALL httpfs", "UPDATE EXTENSIONS", "UPDATE EXTENSIONS (httpfs)", "CREATE SECRET s (TYPE s3)", "CREATE PERSISTENT SECRET s (TYPE s3)", "DROP SECRET s",
 	"PREPARE p AS SELECT 1", "EXECUTE p", "DEALLOCATE p", "CREATE INDEX i ON t(a)", "CREATE UNIQUE INDEX i ON t(a)", "CREATE SEQUENCE s", "CREATE TEMP SEQUENCE s", "CREATE TYPE e AS ENUM ('a')",
-	"CREATE TEMP TYPE e AS ENUM ('a')", "DROP INDEX i", "DROP SEQUENCE s", "DROP TYPE e", "CREATE DATABASE x", "DROP DATABASE lake", "ALTER DATABASE lake SET x", "ALTER SCHEMA sales RENAME TO z",
+	"CREATE TEMP TYPE e AS ENUM ('a')", "DROP INDEX i", "DROP SCHEMA main", "DROP SCHEMA IF EXISTS lake.MAIN CASCADE", `DROP SCHEMA "main" CASCADE`, "DROP SEQUENCE s", "DROP TYPE e", "CREATE DATABASE x", "DROP DATABASE lake", "ALTER DATABASE lake SET x", "ALTER SCHEMA sales RENAME TO z",
 	"ALTER SEQUENCE s OWNED BY t", "COMMENT ON SCHEMA sales IS 'x'", "COMMENT ON DATABASE lake IS 'x'", "COMMENT ON MACRO plus IS 'x'", "SET threads = 1", "SET memory_limit = '1GB'", "SET GLOBAL TimeZone = 'UTC'",
 	"SET allowed_directories = ['/']", "SET enable_external_access = true", "SET lock_configuration = false", "SET SESSION ducklake_max_retry_count = 1", "RESET threads", "RESET GLOBAL TimeZone", "SET autoinstall_known_extensions = true",
 	"SET catalog = 'memory'", "SET search_path = 'lake.main,memory.main'", "SET schema = '__ducklake_metadata_lake.main'", "SET search_path = '__ducklake_metadata_lake'", "USE __ducklake_metadata_lake",

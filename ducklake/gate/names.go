@@ -31,3 +31,6 @@ func fileLike(name string) bool {
 
 // takenSchema are names that a schema must not have, because a catalog or DuckDB itself has them.
 var takenSchema = set("vega temp system memory pg_catalog information_schema")
+
+// mainSchema is where names are looked up that say no schema; nothing works in a lake without it.
+const mainSchema = "main"
