@@ -223,3 +223,23 @@ func TestCreateTableAs(t *testing.T) {
 		t.Errorf("%d builds are left", n)
 	}
 }
+
+// A session whose schema was dropped can go on in another one.
+func TestSchemaDroppedUnderASession(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, k laketest.Kind) {
+		l := laketest.New(t, k)
+		other := connect(t, l)
+		for _, out := range []string{`USE main`, `USE lake.main`, `SET schema = 'main'`, `SET search_path = 'lake.main'`, `RESET schema`} {
+			c := connect(t, l)
+			c.exec(`CREATE SCHEMA s`)
+			c.exec(`USE s`)
+			other.exec(`DROP SCHEMA s`)
+			_, err := c.try(`CREATE TABLE t (i BIGINT)`)
+			fails(t, err, fault.ObjectNotFound)
+			c.exec(out)
+			c.exec(`CREATE TABLE t (i BIGINT)`)
+			other.want(`SELECT i FROM main.t`)
+			c.exec(`DROP TABLE t`)
+		}
+	})
+}

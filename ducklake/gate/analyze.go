@@ -54,6 +54,9 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	if x.a.Kind.Transaction() {
 		return x.a, nil
 	}
+	if e := x.st.effect; e != nil && e.Kind != SetVariable && s.gate.mirror.schemas[lower(env.Schema)] == "" {
+		env.Schema = mainSchema // the session's own was dropped, and this may be the way out of it
+	}
 	if err := s.enter(ctx, env); err != nil {
 		return nil, err
 	}
