@@ -11,6 +11,7 @@ VENV       := $(BUILD)/venv
 LINT       := v2.12.2
 
 export VEGA_EXTENSION_DIR := $(CURDIR)/$(EXTENSIONS)
+export GOLANGCI_LINT_CACHE := $(CURDIR)/$(BUILD)/lint-cache
 export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 
 # Packages whose tests are about concurrency: they also run under the race detector.

@@ -28,6 +28,7 @@ type Lake struct {
 	spool      *quota
 	notice     *notice
 	registered registered
+	writers    writers
 	data       string // the data path, with a slash at its end
 
 	boundsSeen   atomic.Int64 // the files below this id have no bounds that make readers skip them wrongly
@@ -181,7 +182,7 @@ func (l *Lake) Close() error {
 // that keeps the instance: without this, closing it would end neither its threads nor its hold on the catalog file.
 func (l *Lake) detach() error {
 	if l.db.Poisoned() != nil {
-		return nil // nothing can be run any more, and the process ends
+		return nil //nolint:nilerr // nothing can be run any more, and the process ends
 	}
 	_, err := l.keep.Exec(context.Background(), `USE memory.main; DETACH DATABASE IF EXISTS `+metadata.QuoteIdent(l.config.Name))
 	return err

@@ -80,7 +80,7 @@ var ConnSettings = []string{"enable_progress_bar", "enable_progress_bar_print"}
 func (db *DB) Connect() (*Conn, error) {
 	c := &Conn{db: db, turn: make(chan struct{}, 1)}
 	if err := db.connect(&c.raw); err != nil {
-		if err == ErrClosed {
+		if errors.Is(err, ErrClosed) {
 			return nil, err
 		}
 		if err := db.Poisoned(); err != nil {
@@ -146,7 +146,7 @@ func (db *DB) fail(message, sql string) error {
 func (db *DB) invalidated() bool {
 	var raw ddb.Connection
 	if err := db.connect(&raw); err != nil {
-		return err != ErrClosed
+		return !errors.Is(err, ErrClosed)
 	}
 	defer ddb.Disconnect(&raw)
 	var res ddb.Result
