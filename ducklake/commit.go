@@ -133,7 +133,8 @@ func (l *Lake) abort(ctx context.Context, c *connection, err error) error {
 func lostConnection(err error) bool {
 	text := strings.ToLower(err.Error())
 	for _, part := range []string{"server closed the connection", "terminating connection", "connection to server", "no connection to the server",
-		"connection reset", "broken pipe", "could not receive data", "could not send data", "unable to connect", "connection refused"} {
+		"connection reset", "broken pipe", "could not receive data", "could not send data", "unable to connect", "connection refused",
+		`failed to execute query "rollback"`} { // with no word of why
 		if strings.Contains(text, part) {
 			return true
 		}

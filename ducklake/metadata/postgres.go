@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -124,7 +125,8 @@ func gone(err error) error {
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error
-	if errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
+	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
+	if cut || errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
 		return fault.CatalogGone.Wrap(err, "the PostgreSQL catalog")
 	}
 	return err
