@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -98,8 +99,11 @@ func (b *build) drop(ctx context.Context) error {
 func (l *Lake) dropBuild(ctx context.Context, id, schema, table string) error {
 	// The schema may have been dropped with the table in it.
 	found := ""
+	var info metadata.TableInfo
 	err := l.store.View(ctx, func(tx metadata.Tx) (err error) {
-		found, err = metadata.SchemaName(ctx, tx, schema)
+		if found, err = metadata.SchemaName(ctx, tx, schema); err == nil && found != "" {
+			info, _, err = metadata.TableByName(ctx, tx, found, table, 0)
+		}
 		return err
 	})
 	if err == nil && found != "" {
@@ -107,6 +111,11 @@ func (l *Lake) dropBuild(ctx context.Context, id, schema, table string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if info.ID != 0 { // nobody else has written there
+		if err := l.clearFolder(ctx, info.Dir(l.data), time.Time{}, time.Now()); err != nil {
+			l.log.Warn("files of a failed statement are left", "table", table, "error", err)
+		}
 	}
 	return l.store.Update(ctx, func(tx metadata.Tx) error { return forgetBuild(ctx, tx, id) })
 }

@@ -191,11 +191,13 @@ func (s *Session) appendRows(ctx context.Context, tx *transaction, t metadata.Ta
 			return s.lake.insertScan(ctx, c, s.lake.qualified(t.Schema, t.Name), tableColumns(t))
 		})
 	}
-	if tx != nil {
-		return s.inTransaction(ctx, run)
-	}
-	// The rows come once, so they cannot be inserted again after a conflict.
-	return s.lake.write(ctx, s.Settings(), 1, run)
+	return s.writing(tx, []int64{t.ID}, func() (int64, error) {
+		if tx != nil {
+			return s.inTransaction(ctx, run)
+		}
+		// The rows come once, so they cannot be inserted again after a conflict.
+		return s.lake.write(ctx, s.Settings(), 1, run)
+	})
 }
 
 // column is a column of an ingest's table.

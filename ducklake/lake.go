@@ -28,6 +28,7 @@ type Lake struct {
 	spool      *quota
 	notice     *notice
 	registered registered
+	writers    writers
 	data       string // the data path, with a slash at its end
 
 	boundsSeen   atomic.Int64 // the files below this id have no bounds that make readers skip them wrongly

@@ -85,9 +85,17 @@ func (s *Session) queryOwn(ctx context.Context, a *gate.Analysis, args []any, le
 		}
 	}
 	if tx == nil && writesLake(a) {
-		return s.queryWriting(ctx, c, a, args, leave)
+		w := s.lake.beginWrite(written(a)...)
+		st, err := s.queryWriting(ctx, c, a, args, leave)
+		w.end(err)
+		return st, err
+	}
+	var w *write
+	if writesLake(a) {
+		w = s.lake.beginWrite(written(a)...)
 	}
 	r, err := c.Query(ctx, a.SQL, args...)
+	s.join(tx, w, err)
 	if err != nil {
 		s.broke(ctx, tx, c, err)
 		return nil, s.lake.check(err)

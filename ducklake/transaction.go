@@ -22,12 +22,16 @@ type transaction struct {
 	failed error            // why nothing but a rollback is possible
 	made   []gate.ObjectRef // temporary objects that a rollback takes away again
 	unpin  func()           // once it has begun
+	writes []*write         // its statements that write tables
 }
 
-// over lets go of the snapshot, when COMMIT or ROLLBACK has run.
+// over lets go of the snapshot and of what failed statements have left, when COMMIT or ROLLBACK has run.
 func (t *transaction) over() {
 	if t.unpin != nil {
 		t.unpin()
+	}
+	for _, w := range t.writes {
+		w.end(nil)
 	}
 }
 

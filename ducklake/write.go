@@ -49,6 +49,13 @@ func (s *Session) exec(ctx context.Context, a *gate.Analysis, args []any) (int64
 		return s.createTableAs(ctx, tx, a, args)
 	case a.DDL:
 		return s.execDDL(ctx, tx, a, args)
+	}
+	return s.writing(tx, written(a), func() (int64, error) { return s.change(ctx, tx, a, args) })
+}
+
+// change runs a statement that changes rows of the lake.
+func (s *Session) change(ctx context.Context, tx *transaction, a *gate.Analysis, args []any) (int64, error) {
+	switch {
 	case tx != nil:
 		return s.execInTransaction(ctx, a, args)
 	case a.TouchesTemp:

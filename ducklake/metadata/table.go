@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 )
 
@@ -19,6 +20,22 @@ type TableInfo struct {
 	Begin         int64 // the snapshot that made this version of the row (creation or rename)
 	Columns       []ColumnInfo
 	Comment       string
+}
+
+// Dir is the folder of the table's files, when the lake's are below dataPath.
+func (t TableInfo) Dir(dataPath string) string {
+	dir := dataPath
+	for _, part := range []struct {
+		path     string
+		relative bool
+	}{{t.SchemaPath, t.SchemaPathRel}, {t.Path, t.PathRelative}} {
+		if part.relative {
+			dir = filepath.Join(dir, part.path)
+		} else if part.path != "" {
+			dir = filepath.Clean(part.path)
+		}
+	}
+	return dir
 }
 
 // ColumnInfo is a column, or a child of a nested one, in DuckLake's words.

@@ -92,20 +92,7 @@ func (p *Publisher) Stage(ctx context.Context, conn *duck.Conn, s StageSpec, pro
 }
 
 // tableDir is the folder of a table's files.
-func (p *Publisher) tableDir(t metadata.TableInfo) string {
-	dir := p.DataPath
-	for _, part := range []struct {
-		path     string
-		relative bool
-	}{{t.SchemaPath, t.SchemaPathRel}, {t.Path, t.PathRelative}} {
-		if part.relative {
-			dir = filepath.Join(dir, part.path)
-		} else if part.path != "" {
-			dir = filepath.Clean(part.path)
-		}
-	}
-	return dir
-}
+func (p *Publisher) tableDir(t metadata.TableInfo) string { return t.Dir(p.DataPath) }
 
 func (p *Publisher) write(ctx context.Context, conn *duck.Conn, s StageSpec, dir string, lake map[string]string, progress func(StageProgress)) (*Staged, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
