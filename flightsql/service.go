@@ -102,7 +102,7 @@ type Service struct {
 	results     *results
 	handles     *handles
 
-	running sync.WaitGroup // pumps, endings of sessions, the sweeper
+	running sync.WaitGroup // pumps, sessions, the sweeper
 	ctx     context.Context
 	stop    context.CancelFunc
 }

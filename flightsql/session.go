@@ -88,10 +88,7 @@ func (sess *session) close() {
 }
 
 // finish rolls back and frees, in the background: it is called from whatever noticed the end.
-func (sess *session) finish() {
-	sess.svc.running.Add(1)
-	go sess.free()
-}
+func (sess *session) finish() { go sess.free() }
 
 func (sess *session) free() {
 	defer sess.svc.running.Done()

@@ -98,12 +98,19 @@ func (s *Service) openSession(ctx context.Context, at place, p auth.Principal) (
 		return nil, err
 	}
 	sess := newSession(s, p, lake)
+	s.running.Add(1) // until it is freed
 	other, err := s.sessions.add(sess, at, s.limits)
 	if err != nil || other != nil {
 		// A call of the same client was quicker, or there are too many.
+		s.running.Done()
 		sess.cancel()
 		lake.Close()
 		return other, err
+	}
+	if s.ctx.Err() != nil { // Close may have looked already
+		s.end(sess)
+		sess.done()
+		return nil, fault.Draining.Newf("the server is shutting down")
 	}
 	s.observe.Sessions(s.sessions.count())
 	setCookie(ctx, &http.Cookie{Name: cookieName, Value: sess.id, HttpOnly: true})
