@@ -13,11 +13,14 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
-// comparison is one view against its query, both read in one transaction.
+// comparison is one view against its query, both read in one transaction and
+// as of the snapshot at which the view's row was read: a refresh that publishes
+// meanwhile changes neither.
 type comparison struct {
 	lake *ducklake.Lake
 	view *catalog.View
 	sql  string // at the recorded version
+	at   int64  // the snapshot of the content
 	conn *duck.Conn
 }
 
@@ -43,7 +46,8 @@ func (c *comparison) run(ctx context.Context, r *Report) (err error) {
 		err = errors.Join(err, rerr)
 	}()
 	name := c.view.Name().String()
-	table := metadata.QuoteIdent(c.lake.Name()) + "." + metadata.QuoteIdent(c.view.Name().Schema) + "." + metadata.QuoteIdent(c.view.Name().Name)
+	table := metadata.QuoteIdent(c.lake.Name()) + "." + metadata.QuoteIdent(c.view.Name().Schema) + "." + metadata.QuoteIdent(c.view.Name().Name) +
+		fmt.Sprintf(" AT (VERSION => %d)", c.at)
 
 	rows, err := c.count(ctx, `SELECT count(*) FROM `+table)
 	if err != nil {

@@ -101,7 +101,7 @@ func (c Config) view(ctx context.Context, r *Report, v *catalog.View) error {
 		r.add(true, Definition, name, "%v", err)
 		return nil
 	}
-	cmp := comparison{lake: c.Lake, view: v, sql: sql}
+	cmp := comparison{lake: c.Lake, view: v, sql: sql, at: r.Snapshot}
 	if err := cmp.run(ctx, r); err != nil {
 		return err
 	}
