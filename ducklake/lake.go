@@ -148,7 +148,11 @@ func (l *Lake) check(err error) error {
 	if err == nil {
 		return nil
 	}
-	if bad := l.db.Poisoned(); bad != nil {
+	bad := l.db.Poisoned()
+	if bad == nil && l.gate != nil {
+		bad = l.gate.Poisoned() // without it no statement is admitted
+	}
+	if bad != nil {
 		l.fatalOnce.Do(func() {
 			l.log.Error("DuckDB's instance is unusable and must be started anew", "error", bad)
 			close(l.fatal)

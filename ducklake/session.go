@@ -73,7 +73,8 @@ func (s *Session) Analyze(ctx context.Context, sql string) (*gate.Analysis, erro
 	if err := s.lake.gate.Sync(ctx, s.lake); err != nil {
 		return nil, s.lake.check(err)
 	}
-	return s.gate.Analyze(ctx, sql, s.env())
+	a, err := s.gate.Analyze(ctx, sql, s.env())
+	return a, s.lake.check(err)
 }
 
 // Bind makes a view's query independent of the session.

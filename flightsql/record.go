@@ -85,13 +85,14 @@ func skeleton(sql string) string {
 			i = after(sql, i, "\n")
 			space()
 		case strings.HasPrefix(sql[i:], "/*"):
-			i = after(sql, i, "*/")
+			i = afterComment(sql, i)
 			space()
 		case c == '\'':
-			i = afterQuote(sql, i)
+			escapes := i > 0 && sql[i-1]|0x20 == 'e' && (i == 1 || !isWord(sql[i-2]))
+			i = afterQuote(sql, i, escapes)
 			b.WriteByte('?')
 		case c == '"':
-			end := afterQuote(sql, i)
+			end := afterQuote(sql, i, false)
 			b.WriteString(sql[i:end])
 			i = end
 		case c == '$':
@@ -140,18 +141,36 @@ func after(sql string, from int, end string) int {
 	return len(sql)
 }
 
-// afterQuote is the offset behind the quoted text that starts at i; a doubled quote does not end it.
-func afterQuote(sql string, i int) int {
+// afterComment is the offset behind the block comment that starts at i; they nest.
+func afterComment(sql string, i int) int {
+	for depth := 0; i < len(sql); i++ {
+		switch {
+		case strings.HasPrefix(sql[i:], "/*"):
+			depth++
+			i++
+		case strings.HasPrefix(sql[i:], "*/"):
+			i++
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(sql)
+}
+
+// afterQuote is the offset behind the quoted text that starts at i; a doubled quote does not end it, nor one behind a backslash if there are escapes.
+func afterQuote(sql string, i int, escapes bool) int {
 	quote := sql[i]
 	for i++; i < len(sql); i++ {
-		if sql[i] != quote {
-			continue
-		}
-		if i+1 < len(sql) && sql[i+1] == quote {
+		switch {
+		case escapes && sql[i] == '\\':
 			i++
-			continue
+		case sql[i] != quote:
+		case i+1 < len(sql) && sql[i+1] == quote:
+			i++
+		default:
+			return i + 1
 		}
-		return i + 1
 	}
 	return len(sql)
 }

@@ -14,6 +14,9 @@ func TestLoggedTextHasNoLiterals(t *testing.T) {
 		{"SELECT 'unterminated secret", "SELECT ?"},
 		{"SELECT $$unterminated secret", "SELECT ?"},
 		{"/* secret", ""},
+		{`SELECT e'it\'s secret', E'\\', x`, `SELECT e?, E?, x`},
+		{`SELECT 'a\', se'b\', 'c'`, `SELECT ?, se?, ?`},
+		{"SELECT /* a /* b */ secret */ 1", "SELECT ?"},
 	} {
 		if got := skeleton(c.sql); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.sql, got, c.want)

@@ -85,6 +85,9 @@ func (g *Gate) NewSession() (*Session, error) {
 	return &Session{gate: g, conn: conn}, nil
 }
 
+// Poisoned gives the error after which the shadow's DuckDB refuses all further work, or nil.
+func (g *Gate) Poisoned() error { return g.db.Poisoned() }
+
 // Close ends the shadow. Sessions must be closed before.
 func (g *Gate) Close() error {
 	return errors.Join(g.prober.Close(), g.admin.Close(), g.db.Close())
