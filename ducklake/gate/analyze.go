@@ -32,6 +32,9 @@ var expected = map[Kind]duck.StatementKind{
 
 func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, error) {
 	x := &analyzer{Session: s, ctx: ctx, env: env}
+	if len(sql) > maxSQL {
+		return nil, fault.SyntaxError.Newf("the statement has more than %d MiB", maxSQL>>20).WithHint("load rows through bulk ingest, or bind them as parameters")
+	}
 	toks, clean, err := scan(sql)
 	if err != nil {
 		return nil, err
@@ -48,6 +51,9 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	}
 	x.a = &Analysis{SQL: x.text, Kind: x.st.kind, Inner: x.st.inner, SchemaVersion: s.gate.mirror.version}
 	x.a.Execute = x.a.Kind != Explain || x.st.analyze
+	if err := x.tooMuch(); err != nil {
+		return nil, err
+	}
 	if x.a.Functions, err = checkFunctions(toks, sessionWords{s.gate.mirror, s.temp}, env.Admin, x.st.made); err != nil {
 		return nil, err
 	}
@@ -65,6 +71,19 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	}
 	x.unread()
 	return x.a, nil
+}
+
+// tooMuch refuses what DuckDB would not come to an end with.
+func (x *analyzer) tooMuch() error {
+	if err := bounded(x.toks); err != nil {
+		return err
+	}
+	w := x.weigher()
+	if n := w.expansion(x.toks, map[string]float64{}, 1); n > maxWeight {
+		return fault.StatementForbidden.Newf("the views and macros of the statement become too much: more than %d words", maxWeight).
+			WithHint("let a table or a materialized view stand for a part of it")
+	}
+	return nil
 }
 
 func (x *analyzer) run() error {

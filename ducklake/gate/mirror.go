@@ -24,12 +24,14 @@ type mirror struct {
 	macroName map[string]bool   // names of macros in any schema
 	broken    map[key]string    // tables and views that must not be used, and why
 	badMacro  map[string]string // names of macros that must not be called, and why
+	weigh     *weigher          // all its weights are known once it is in use
 }
 
 func newMirror(lake string, functions map[string]stability) *mirror {
 	return &mirror{
 		lakeName: lower(lake), functions: functions, schemas: map[string]string{}, tables: map[key]*Table{}, views: map[key]*View{},
 		macros: map[key]*Macro{}, macroName: map[string]bool{}, broken: map[key]string{}, badMacro: map[string]string{},
+		weigh: newWeigher(nil),
 	}
 }
 
@@ -63,6 +65,31 @@ func (m *mirror) fill(o *Objects) {
 		if reservedName[lower(f.Name)] {
 			m.badMacro[lower(f.Name)] = "the name is one of the lake's own functions"
 		}
+	}
+}
+
+// weighAll makes the weights of all views and macros known, so that they can be read from several goroutines.
+func (m *mirror) weighAll() {
+	for _, v := range m.views {
+		if toks, _, err := scan(v.SQL); err == nil {
+			m.weigh.add(lower(v.Name), body{toks: toks})
+		}
+	}
+	for _, f := range m.macros {
+		for _, o := range f.Overloads {
+			toks, _, err := scan(o.SQL)
+			if err != nil {
+				continue
+			}
+			b := body{toks: toks}
+			for _, p := range o.Params {
+				b.params = append(b.params, lower(p.Name))
+			}
+			m.weigh.add(lower(f.Name)+"(", b)
+		}
+	}
+	for name := range m.weigh.bodies {
+		m.weigh.of(name)
 	}
 }
 

@@ -27,7 +27,8 @@ type Session struct {
 	macros bool   // the ducklake_* macros are made
 	closed bool
 
-	temp map[string]ObjectType // temporary objects by lower-case name; macros as "name("
+	temp   map[string]ObjectType // temporary objects by lower-case name; macros as "name("
+	bodies map[string]body       // of the temporary views and macros
 }
 
 // Analyze admits a text of exactly one statement or says why not.
@@ -101,7 +102,75 @@ func (s *Session) Applied(ctx context.Context, a *Analysis) error {
 	if a.replay == "" {
 		return nil
 	}
-	return s.follow(ctx, a.replay)
+	if err := s.follow(ctx, a.replay); err != nil {
+		return err
+	}
+	if a.Kind == CreateView || a.Kind == CreateMacro {
+		s.remember(a)
+	}
+	return nil
+}
+
+// remember keeps the text of a temporary view or macro.
+func (s *Session) remember(a *Analysis) {
+	toks, _, err := scan(a.replay)
+	if err != nil {
+		return
+	}
+	st, err := read(toks, len(a.replay))
+	if err != nil {
+		return
+	}
+	name, b := lower(a.Creates[0].Name), body{}
+	if a.Kind == CreateMacro {
+		name += "("
+		b = macroBody(toks, st.target)
+	} else {
+		b.toks = toks[st.queryFrom:st.queryTo]
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bodies == nil {
+		s.bodies = map[string]body{}
+	}
+	s.bodies[name] = b
+}
+
+// macroBody is what follows a macro's name in its CREATE, with the parameters of the first overload.
+func macroBody(toks, target []token) (b body) {
+	last := target[len(target)-1]
+	for i, t := range toks {
+		if t.start != last.start || i+1 >= len(toks) {
+			continue
+		}
+		args, _ := splitArguments(toks, i+1)
+		for _, arg := range args {
+			if len(arg) > 0 {
+				b.params = append(b.params, arg[0].lower)
+			}
+		}
+		b.toks = toks[i+1:]
+	}
+	return b
+}
+
+// weigher is the mirror's with the session's own objects. The caller holds mu and the gate's.
+func (s *Session) weigher() *weigher {
+	if len(s.bodies) == 0 {
+		return s.gate.mirror.weigh
+	}
+	w := newWeigher(nil)
+	for name, b := range s.bodies {
+		if s.temp[name] != "" {
+			w.add(name, b)
+		}
+	}
+	for name, list := range s.gate.mirror.weigh.bodies {
+		for _, b := range list {
+			w.add(name, b)
+		}
+	}
+	return w
 }
 
 // CreatedTemp tells that a temporary table was made other than by a statement, in place of one of that name.

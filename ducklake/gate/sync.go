@@ -23,6 +23,7 @@ func (g *Gate) Sync(ctx context.Context, lake Lake) error {
 	}
 	next := newMirror(g.config.Lake, g.functions)
 	next.fill(objects)
+	next.weighAll()
 	// Once begun it ends, whoever waits for it: half a mirror would stop everybody.
 	b := &builder{gate: g, ctx: context.WithoutCancel(ctx), old: g.mirror, next: next}
 	g.mu.Lock()
@@ -204,6 +205,9 @@ func (b *builder) check(sql string) error {
 		if t.op(';') {
 			return fault.SyntaxError.Newf("several statements")
 		}
+	}
+	if err := bounded(toks); err != nil {
+		return err
 	}
 	_, err = checkFunctions(toks, b.next, false, -1)
 	return err
