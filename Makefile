@@ -15,7 +15,7 @@ export GOLANGCI_LINT_CACHE := $(CURDIR)/$(BUILD)/lint-cache
 export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 
 # Packages whose tests are about concurrency: they also run under the race detector.
-RACE := ./ducklake/... ./ivm/... ./flightsql/...
+RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./flightsql/...
 
 .PHONY: help build run demo test race lint fuzz bench clean-check deps clean
 
