@@ -54,6 +54,9 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	if err := x.tooMuch(); err != nil {
 		return nil, err
 	}
+	if err := checkVariant(toks, x.st.kind == CreateTable || x.st.kind == Alter || x.st.kind == CreateMacro); err != nil {
+		return nil, err
+	}
 	if x.a.Functions, err = checkFunctions(toks, sessionWords{s.gate.mirror, s.temp}, env.Admin, x.st.made); err != nil {
 		return nil, err
 	}

@@ -29,9 +29,9 @@ format_bytes formatreadabledecimalsize formatreadablesize from_base64 from_binar
 from_json_strict gamma gcd gen_random_uuid generate_series get_bit get_current_time get_current_timestamp get_type
 getvariable grade_up greatest greatest_common_divisor hamming hash hex hour icu_sort_key ilike_escape in_search_path
 instr is_histogram_other_bin isfinite isinf isnan isodow isoyear jaccard jaro_similarity jaro_winkler_similarity
-json_array json_array_length json_contains json_deserialize_sql json_exists json_extract json_extract_path
-json_extract_path_text json_extract_string json_keys json_merge_patch json_object json_pretty json_quote
-json_serialize_sql json_structure json_transform json_transform_strict json_type json_valid json_value julian
+json_array json_array_length json_exists json_extract json_extract_path
+json_extract_path_text json_extract_string json_keys json_object json_pretty json_quote
+json_transform json_transform_strict json_type json_valid json_value julian
 last_day lcase lcm least least_common_multiple left left_grapheme len length length_grapheme levenshtein lgamma
 like_escape list_aggr list_aggregate list_apply list_cat list_concat list_contains list_cosine_distance
 list_cosine_similarity list_distance list_distinct list_dot_product list_element list_extract list_filter
@@ -39,12 +39,12 @@ list_grade_up list_has list_has_all list_has_any list_indexof list_inner_product
 list_negative_dot_product list_negative_inner_product list_pack list_position list_reduce list_resize
 list_reverse_sort list_select list_slice list_sort list_transform list_unique list_value list_where list_zip ln log
 log10 log2 lower lpad ltrim make_date make_time make_timestamp make_timestamp_ms make_timestamp_ns make_timestamptz
-make_type map map_concat map_contains map_entries map_extract map_extract_value map_from_entries map_keys map_values
+map map_concat map_contains map_entries map_extract map_extract_value map_from_entries map_keys map_values
 md5 md5_number microsecond millennium millisecond minute mismatches mod month monthname multiply murmur3_32
 nanosecond nextafter nfc_normalize normalized_interval not_ilike_escape not_like_escape now octet_length ord
 parse_dirname parse_dirpath parse_filename parse_formatted_bytes parse_path pi position pow power prefix printf
 quarter radians random range reduce regexp_escape regexp_extract regexp_extract_all regexp_full_match regexp_matches
-regexp_replace regexp_split_to_array remap_struct repeat replace replace_type reverse right right_grapheme round row
+regexp_replace regexp_split_to_array remap_struct repeat replace reverse right right_grapheme round row
 row_to_json rpad rtrim second set_bit sha1 sha256 sign signbit sin sinh split sqrt st_asbinary st_astext
 st_aswkb st_aswkt st_crs st_geomfromwkb st_intersects_extent st_setcrs starts_with stats str_split str_split_regex
 strftime string_split string_split_regex string_to_array strip_accents strlen strpos strptime struct_concat
@@ -54,8 +54,8 @@ time_bucket timetz_byte_comparable timezone timezone_hour timezone_minute to_bas
 to_days to_decades to_hex to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes to_months
 to_quarters to_seconds to_timestamp to_weeks to_years today transaction_timestamp translate trim trunc try_strptime
 typeof ucase unbin unhex unicode union_extract union_tag union_value unpivot_list upper url_decode
-url_encode uuid uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 variant_extract variant_normalize
-variant_typeof vector_type version week weekday weekofyear xor year yearweek`
+url_encode uuid uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7
+vector_type version week weekday weekofyear xor year yearweek`
 
 // allowedAggregate are all aggregate and window functions.
 const allowedAggregate = `
@@ -76,7 +76,7 @@ current_role current_schema current_schemas current_user date_add days_in_month 
 generate_subscripts geomean geometric_mean has_any_column_privilege has_column_privilege has_database_privilege
 has_foreign_data_wrapper_privilege has_function_privilege has_language_privilege has_schema_privilege
 has_sequence_privilege has_server_privilege has_table_privilege has_tablespace_privilege inet_client_addr
-inet_client_port inet_server_addr inet_server_port json json_group_array json_group_object json_group_structure
+inet_client_port inet_server_addr inet_server_port json json_group_array json_group_object
 list_any_value list_append list_approx_count_distinct list_avg list_bit_and list_bit_or list_bit_xor list_bool_and
 list_bool_or list_count list_entropy list_first list_histogram list_kurtosis list_kurtosis_pop list_last list_mad
 list_max list_median list_min list_mode list_prepend list_product list_reverse list_sem list_skewness
@@ -136,6 +136,9 @@ duckdb_profiling_settings duckdb_approx_database_count`},
 	{"connections are pooled, so what it shows is not the session's",
 		`duckdb_prepared_statements duckdb_variables`},
 	{"connections are pooled, so the next statement would not see it, and another session's would", `setseed`},
+	{"DuckDB recurses over their values without a limit, and one that is nested deeply enough ends the server; extract what is needed, or cast it to a type",
+		`json_structure json_group_structure json_contains json_merge_patch json_serialize_sql json_deserialize_sql variant_extract variant_normalize variant_typeof`},
+	{"types are written, not computed", `make_type replace_type`},
 	{"it takes raw memory", `duck_arrow_stream arrow_scan arrow_scan_dumb pandas_scan python_map_function finalize combine
 variant_bytes_to_variant variant_to_parquet_variant test_vector_types`},
 	{"the lake has no sequences", `nextval currval`},
@@ -240,6 +243,11 @@ func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string,
 		}
 		if why, ok := verdict(t.lower, admin, v.exists); !ok {
 			return nil, refuseFunction(t.text, why, t.start)
+		}
+		if shaped[t.lower] {
+			if err := checkShape(toks, t, i+1); err != nil {
+				return nil, err
+			}
 		}
 		if catalogFunction[t.lower] {
 			if i+2 >= len(toks) || toks[i+2].kind != str || lower(toks[i+2].text) != v.lake() {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -206,7 +207,7 @@ func (b *builder) check(sql string) error {
 			return fault.SyntaxError.Newf("several statements")
 		}
 	}
-	if err := bounded(toks); err != nil {
+	if err := errors.Join(bounded(toks), checkVariant(toks, false)); err != nil {
 		return err
 	}
 	_, err = checkFunctions(toks, b.next, false, -1)

@@ -1,18 +1,12 @@
 package gate
 
-import (
-	"math"
-
-	"github.com/vegadb/vega-flight/fault"
-)
+import "math"
 
 // DuckDB binds what macros and views expand to, which can be exponentially more than their texts, and it cannot be interrupted while it
 // does. So the expansion is estimated before, and a statement that would become too much is refused.
 const (
 	maxWeight = 50_000  // tokens that macros and views add to a statement
 	maxSQL    = 8 << 20 // bytes of a statement
-	maxDots   = 100     // names with dots between them: DuckDB recurses over them without a limit
-	maxArrows = 16      // -> operators upon each other: DuckDB tries each as a lambda and as an operator
 )
 
 // weight is what a call of a macro or a use of a view becomes: base tokens, and each argument as often as uses says.
@@ -166,40 +160,4 @@ func splitArguments(toks []token, open int) (args [][]token, end int) {
 		}
 	}
 	return append(args, toks[min(from, len(toks)):]), len(toks)
-}
-
-// bounded refuses texts whose own form DuckDB's binder does not come to an end with, or not alive.
-func bounded(toks []token) error {
-	type group struct{ outer, most int } // arrows before it, and of its longest part so far
-	var open []group
-	dots, arrows, most := 0, 0, 0
-	for i, t := range toks {
-		switch {
-		case t.op('.'):
-			if dots++; dots > maxDots {
-				return fault.SyntaxError.Newf("a name has more than %d parts", maxDots).At(t.start)
-			}
-		case !t.name() || i == 0 || !toks[i-1].op('.'):
-			dots = 0
-		}
-		switch {
-		case t.op('('), t.op('['), t.op('{'):
-			open = append(open, group{arrows, most})
-			arrows, most = 0, 0
-		case t.op(')'), t.op(']'), t.op('}'):
-			if n := len(open); n > 0 {
-				arrows, most = open[n-1].outer+max(arrows, most), open[n-1].most
-				open = open[:n-1]
-			}
-		case t.op(','), t.is("and"), t.is("or"), t.is("from"), t.is("where"), t.is("as"), t.is("when"), t.is("then"), t.is("else"):
-			arrows, most = 0, max(arrows, most)
-		case t.op('-') && i+1 < len(toks) && toks[i+1].op('>') && toks[i+1].start == t.end:
-			arrows++
-		}
-		if arrows > maxArrows {
-			return fault.SyntaxError.Newf("more than %d arrows upon each other", maxArrows).At(t.start).
-				WithHint("give the path as one text: json_extract(value, '$.a.b.c')")
-		}
-	}
-	return nil
 }

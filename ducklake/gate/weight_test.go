@@ -71,3 +71,32 @@ func TestWhatAStatementBecomesIsBounded(t *testing.T) {
 		t.Errorf("a macro that calls itself: %v", err)
 	}
 }
+
+// Functions that a deeply nested value takes through the end of the stack.
+func TestFunctionsThatRecurse(t *testing.T) {
+	_, s := newGate(t, newRealLake(t, sales...))
+	ctx := context.Background()
+	for _, sql := range []string{
+		"SELECT json_structure(b) FROM t", "SELECT json_group_structure(b) FROM t", "SELECT json_contains(b, '1') FROM t", "SELECT json_merge_patch(b, b) FROM t", "SELECT b::JSON.json_structure() FROM t",
+		"SELECT json_transform(b, b) FROM t", "SELECT json_transform(b, repeat('[', 9)) FROM t", "SELECT from_json(b, ?) FROM t", "SELECT from_json(b, '" + strings.Repeat("[", maxShape) + "') FROM t",
+		"SELECT (b).from_json_strict('a' || 'b') FROM t", "SELECT json_deserialize_sql(b) FROM t", "SELECT b::JSON::VARIANT FROM t", "SELECT a FROM t WHERE CAST(b AS VARIANT) IS NULL",
+		"SELECT TRY_CAST([b::JSON] AS VARIANT[]) FROM t", "SELECT {'x': b}::STRUCT(x VARIANT) FROM t", "SELECT variant_typeof(b::JSON) FROM t", "INSERT INTO t SELECT a, b::JSON::VARIANT::VARCHAR FROM t",
+		"CREATE VIEW w AS SELECT b::JSON::VARIANT::VARCHAR AS c FROM t", "CREATE TABLE w AS SELECT MAP {1: b}::MAP(INTEGER, VARIANT)::VARCHAR AS c FROM t",
+		"CREATE TEMP TABLE w(x VARIANT)", "CREATE TABLE w(a INTEGER, x VARIANT[])", "ALTER TABLE t ADD COLUMN x VARIANT", "ALTER TABLE t ALTER b TYPE VARIANT", "ALTER TABLE t ALTER b SET DATA TYPE VARIANT", "CREATE MACRO w(x VARIANT) AS x",
+		`SELECT b::"variant" AS c FROM t`, "SELECT b :: /* */ VARIANT AS c FROM t", "CREATE MACRO w(x) AS x::VARIANT", "SELECT make_type('VARIANT')",
+	} {
+		if _, err := s.Analyze(ctx, sql, Env{}); fault.CodeOf(err) != fault.StatementForbidden {
+			t.Errorf("%.100s: %.200v", sql, err)
+		}
+	}
+	for _, sql := range []string{
+		`SELECT json_transform(b, '{"a": "INTEGER"}'), from_json(b, '["JSON"]'), (b).from_json($$"JSON"$$) FROM t`, "SELECT b AS variant, 'AS VARIANT' AS c, count(*) AS n FROM t GROUP BY variant, c ORDER BY variant", "SELECT x.variant, variant FROM (SELECT a AS variant FROM t) x WHERE variant > 1 AND x.variant < 3",
+		"CREATE TABLE w(variant INTEGER, other INTEGER)", "ALTER TABLE t ADD COLUMN variant INTEGER", "ALTER TABLE t RENAME COLUMN a TO variant", "SELECT count(DISTINCT variant), max(variant) FROM (SELECT a AS variant FROM t)",
+		"SELECT CASE WHEN variant = 1 THEN variant ELSE variant END FROM (SELECT a AS variant FROM t)", "SELECT b::JSON::STRUCT(a INTEGER) FROM t",
+		"SELECT json_extract(b, '$.a'), json_keys(b), json_valid(b) FROM t",
+	} {
+		if _, err := s.Analyze(ctx, sql, Env{}); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
