@@ -117,6 +117,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 			return h.lake.Acquire(ctx, ducklake.Aside(""))
 		},
 		TakenOver: func(ctx context.Context, _ publish.Fence) error { return h.sink.Settle(ctx) },
+		Unread:    rows.Unread,
 		Log:       log, Every: c.MaintenanceInterval, PublicationRetention: c.PublicationRetention, UserRetention: c.SnapshotRetention,
 	})
 	return h, nil

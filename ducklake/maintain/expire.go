@@ -29,6 +29,8 @@ type needs struct {
 	// floor: this snapshot and all later ones are needed; newest if nothing else says so.
 	floor int64
 	exact map[int64]bool
+	// unread: users' snapshots after this one are needed, because somebody has not looked at their changes yet; 0 if that matters to nobody.
+	unread int64
 	// readersSince is when the oldest reader began of those that read what was the newest then; zero if there is none.
 	readersSince time.Time
 	// filesSince is when the oldest of all readers began; zero if there is none. It may have any file open that was live then.
@@ -58,7 +60,8 @@ func plan(snapshots []aged, n needs, p policy) []int64 {
 	var out []int64
 	for _, s := range snapshots {
 		age := p.now.Sub(s.at)
-		old := s.ours && age > p.publications || p.user > 0 && age > max(p.user, p.publications)
+		seen := n.unread == 0 || s.id <= n.unread
+		old := s.ours && age > p.publications || seen && p.user > 0 && age > max(p.user, p.publications)
 		if old && s.id < floor && !n.exact[s.id] {
 			out = append(out, s.id)
 		}
@@ -97,6 +100,11 @@ func (m *Maintainer) readNeeds(ctx context.Context, tx metadata.Tx) (n needs, no
 	}
 	for _, p := range published {
 		n.exact[p.Snapshot] = true
+	}
+	if m.Unread != nil {
+		if n.unread, err = m.Unread(ctx, tx); err != nil {
+			return n, now, err
+		}
 	}
 	if pins := m.Pins.Needs(); pins.Readers > 0 {
 		if pins.Snapshot > 0 {

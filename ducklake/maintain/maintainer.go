@@ -24,7 +24,9 @@ type Config struct {
 	// TakenOver is told of each server whose work is this one's now, up to and including the epoch, after it was fenced and
 	// before what it staged is removed. An error leaves the server's registration, and it is told again.
 	TakenOver func(ctx context.Context, dead publish.Fence) error
-	Log       *slog.Logger
+	// Unread is the snapshot after which users' snapshots still tell somebody how far behind he is; 0 for nobody. May be nil.
+	Unread func(ctx context.Context, tx metadata.Tx) (int64, error)
+	Log    *slog.Logger
 
 	Every                time.Duration // between two runs; 0 is 10 s
 	FlushRows            int64         // pending inlined rows and deletes of a table that make a flush; 0 is 10,000

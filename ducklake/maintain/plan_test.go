@@ -26,6 +26,7 @@ func TestPlan(t *testing.T) {
 		{"a longer retention", base, policy{now: now, publications: 4*time.Hour + time.Minute}, []int64{2, 3, 5}},
 		{"users' snapshots by policy", base, policy{now: now, publications: 4*time.Hour + time.Minute, user: 7 * time.Hour}, []int64{1, 2, 3, 5}},
 		{"users' snapshots never before publications", base, policy{now: now, publications: 6*time.Hour + time.Minute, user: time.Minute}, []int64{1, 2, 3}},
+		{"users' snapshots that somebody has not looked at", needs{newest: 10, floor: 10, unread: 3}, policy{now: now, publications: 4*time.Hour + time.Minute, user: time.Minute}, []int64{1, 2, 3, 5}},
 		{"somebody follows the changes from 5", needs{newest: 10, floor: 5}, hours, []int64{2, 3}},
 		{"exactly 3 is held", needs{newest: 10, floor: 10, exact: map[int64]bool{3: true}}, hours, []int64{2, 5, 6, 8}},
 		{"never the newest", needs{newest: 8, floor: 9}, hours, []int64{2, 3, 5, 6}},

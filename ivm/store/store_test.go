@@ -178,6 +178,36 @@ func TestViews(t *testing.T) {
 	})
 }
 
+func TestUnread(t *testing.T) {
+	each(t, func(w *world) {
+		ctx := context.Background()
+		w.ddl(`CREATE TABLE t (a INTEGER)`)
+		src := w.table("t")
+		unread := func() (at int64) {
+			w.ok(w.db.View(ctx, func(tx metadata.Tx) (err error) {
+				at, err = w.s.Unread(ctx, tx)
+				return err
+			}))
+			return at
+		}
+		hour := time.Hour
+		for _, v := range []struct {
+			name      string
+			stale     *time.Duration
+			reflected int64
+			want      int64
+		}{{"old", nil, 3, 0}, {"newer", &hour, 9, 9}, {"older", &hour, 7, 7}, {"newest", &hour, 11, 7}} {
+			w.ddl("CREATE TABLE " + v.name + " (a INTEGER)")
+			r := viewRow(w.table(v.name), src)
+			w.ok(w.s.Views().Insert(ctx, r.WithDefinition(catalog.Definition{Kind: catalog.Traditional, Query: "SELECT a FROM lake.main.t", Options: catalog.Options{MaxStaleness: v.stale}})))
+			w.exec(`INSERT INTO {M}vega_published VALUES ($1, 2, 5, $2, 9, 11, 33, 'c', 's', now())`, r.UUID, catalog.Frontier{SourceVersion: v.reflected, Tables: map[string]int64{src.UUID: v.reflected}}.Encode())
+			if got := unread(); got != v.want {
+				w.t.Errorf("with %q: %d, not %d", v.name, got, v.want)
+			}
+		}
+	})
+}
+
 func (w *world) ok2(ok bool, err error) {
 	w.t.Helper()
 	if w.ok(err); !ok {

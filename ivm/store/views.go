@@ -327,6 +327,31 @@ func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string)
 	return s.Touch(ctx, tx)
 }
 
+// Unread is the oldest lake snapshot up to which some view with a max_staleness reflects a table of its; 0 when there is no such view.
+func (s *Store) Unread(ctx context.Context, tx metadata.Tx) (int64, error) {
+	rows, err := viewRows(ctx, tx, "")
+	if err != nil {
+		return 0, err
+	}
+	done, err := published(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	oldest := int64(0)
+	for _, r := range rows {
+		def, err := catalog.Decode(r.Definition)
+		if err != nil || def.Options.MaxStaleness == nil {
+			continue // what cannot be read is refused anyway
+		}
+		for _, reflected := range done[r.UUID].Frontier.Tables {
+			if oldest == 0 || reflected < oldest {
+				oldest = reflected
+			}
+		}
+	}
+	return oldest, nil
+}
+
 // HasReaders says whether any view reads the table or view with that uuid.
 func (s *Store) HasReaders(ctx context.Context, tx metadata.Tx, uuid string) (bool, error) {
 	rows, err := tx.Query(ctx, `SELECT 1 FROM {M}vega_view_sources WHERE source_uuid = $1 LIMIT 1`, uuid)
