@@ -49,7 +49,7 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	if x.st, err = read(toks, len(x.text)); err != nil {
 		return nil, err
 	}
-	x.a = &Analysis{SQL: x.text, Kind: x.st.kind, Inner: x.st.inner, SchemaVersion: s.gate.mirror.version}
+	x.a = &Analysis{SQL: x.text, Kind: x.st.kind, Inner: x.st.inner, SchemaVersion: s.inst.mirror.version}
 	x.a.Execute = x.a.Kind != Explain || x.st.analyze
 	if err := x.tooMuch(); err != nil {
 		return nil, err
@@ -57,13 +57,13 @@ func (s *Session) analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	if err := checkVariant(toks, x.st.kind == CreateTable || x.st.kind == Alter || x.st.kind == CreateMacro); err != nil {
 		return nil, err
 	}
-	if x.a.Functions, err = checkFunctions(toks, sessionWords{s.gate.mirror, s.temp}, env.Admin, x.st.made); err != nil {
+	if x.a.Functions, err = checkFunctions(toks, sessionWords{s.inst.mirror, s.temp}, env.Admin, x.st.made); err != nil {
 		return nil, err
 	}
 	if x.a.Kind.Transaction() {
 		return x.a, nil
 	}
-	if e := x.st.effect; e != nil && e.Kind != SetVariable && s.gate.mirror.schemas[lower(env.Schema)] == "" {
+	if e := x.st.effect; e != nil && e.Kind != SetVariable && s.inst.mirror.schemas[lower(env.Schema)] == "" {
 		env.Schema = mainSchema // the session's own was dropped, and this may be the way out of it
 	}
 	if err := s.enter(ctx, env); err != nil {
@@ -317,7 +317,7 @@ func (x *analyzer) dml() error {
 	case ref.Catalog != tempCatalog && ref.ID == 0 && ref.UUID == "":
 		return fault.StatementForbidden.Newf("%s is not a table of the lake", ref.Name).At(at)
 	}
-	if why := x.gate.mirror.broken[keyOf(ref.Schema, ref.Name)]; why != "" && ref.Catalog != tempCatalog {
+	if why := x.inst.mirror.broken[keyOf(ref.Schema, ref.Name)]; why != "" && ref.Catalog != tempCatalog {
 		return fault.StatementForbidden.Newf("table %s cannot be written: %s", ref.Name, why).At(at)
 	}
 	for _, t := range x.toks {

@@ -38,9 +38,12 @@ func (s *Session) Bind(ctx context.Context, query string, env Env) (*Bound, erro
 	if s.closed {
 		return nil, fault.SessionNotFound.Newf("the session is closed")
 	}
-	s.gate.mu.RLock()
-	defer s.gate.mu.RUnlock()
-	if a.SchemaVersion != s.gate.mirror.version {
+	leave, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if a.SchemaVersion != s.inst.mirror.version {
 		return nil, fault.CommitConflict.Newf("the lake's schemas changed while the query was bound")
 	}
 	env = env.complete(s.gate.config.Lake)
@@ -126,7 +129,7 @@ func (b *binding) canonical(sql, schema string) (string, error) {
 		}
 		edits = append(edits, e)
 	}
-	return apply(t.text, append(edits, t.unqualify(bare, b.gate.mirror.lakeName)...)), nil
+	return apply(t.text, append(edits, t.unqualify(bare, b.inst.mirror.lakeName)...)), nil
 }
 
 // virtualColumn are the columns that a lake table has beside its own.
@@ -154,7 +157,7 @@ func (t *tree) aliasedAs(name string) bool {
 
 // look finds the lake table or view that a name means.
 func (b *binding) look(u tableUse, schema string) (*Table, *View) {
-	m := b.gate.mirror
+	m := b.inst.mirror
 	schemas := []string{schema, "main"}
 	switch {
 	case u.catalog != "":

@@ -282,7 +282,7 @@ func TestViewCycles(t *testing.T) {
 	m.fill(&Objects{SchemaVersion: 1, Views: []View{{Schema: "main", Name: "a", SQL: "SELECT * FROM b"}, {Schema: "main", Name: "b", SQL: "SELECT * FROM a"}},
 		Macros: []Macro{{Schema: "main", Name: "f", Overloads: []MacroOverload{{Params: []MacroParam{{Name: "x"}}, SQL: "g(x)"}}},
 			{Schema: "main", Name: "g", Overloads: []MacroOverload{{Params: []MacroParam{{Name: "x"}}, SQL: "f(x) + f(x)"}}}}})
-	g.mirror = m
+	g.current.mirror = m
 	b := &binding{Session: s, ctx: ctx, uses: map[key]map[string]bool{}}
 	if _, err := b.canonical("SELECT * FROM a", "main"); fault.CodeOf(err) != fault.ViewCycle {
 		t.Error(err)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func (b *binding) finish(a *Analysis, sql string) (*Bound, error) {
 		return nil, wrong(err)
 	}
 	out.Consistent = b.consistent(t)
-	if out.template, err = t.template(b.gate.mirror.lakeName); err != nil {
+	if out.template, err = t.template(b.inst.mirror.lakeName); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -95,7 +96,7 @@ func (b *binding) columns(sql string) ([]duck.Column, error) {
 // sources lists the tables, which must be those that DuckDB itself found in the query.
 func (b *binding) sources(a *Analysis, out *Bound) error {
 	for k, used := range b.uses {
-		t := b.gate.mirror.tables[k]
+		t := b.inst.mirror.tables[k]
 		src := Source{TableRef: t.ref(b.gate.config.Lake)}
 		if !slices.Contains(a.Reads, src.TableRef) {
 			return wrong(fmt.Errorf("it would read %s.%s", t.Schema, t.Name))
@@ -147,10 +148,20 @@ func (b *binding) consistent(t *tree) bool {
 }
 
 // Template cuts a bound query's text where the versions of its lake tables go.
-func (g *Gate) Template(ctx context.Context, sql string) (Template, error) {
-	g.probing.Lock()
-	defer g.probing.Unlock()
-	t, err := parse(ctx, g.prober, sql)
+func (g *Gate) Template(ctx context.Context, sql string) (_ Template, err error) {
+	in, err := g.enter(ctx)
+	if err != nil {
+		return Template{}, err
+	}
+	defer func() {
+		in.turn.leave()
+		err = errors.Join(err, g.part(in))
+	}()
+	if err := in.probe(ctx, g.patience); err != nil {
+		return Template{}, err
+	}
+	defer in.probed()
+	t, err := parse(ctx, in.prober, sql)
 	if err != nil {
 		return Template{}, err
 	}

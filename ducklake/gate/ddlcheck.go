@@ -55,7 +55,7 @@ func (x *analyzer) ddl() error {
 
 // object says which object the statement is about.
 func (x *analyzer) object() (ObjectRef, error) {
-	st, m := x.st, x.gate.mirror
+	st, m := x.st, x.inst.mirror
 	ref := ObjectRef{Type: st.object, IfExists: st.ifExists, Replace: st.replace, Cascade: st.cascade, Column: st.column, Renamed: st.renamed}
 	if st.object == SchemaObject {
 		return ref, x.schemaObject(&ref)
@@ -104,7 +104,7 @@ func (x *analyzer) schemaObject(ref *ObjectRef) error {
 			WithHint("drop its tables and views")
 	}
 	ref.TableRef = TableRef{Catalog: lake, Schema: x.schemaName(last.text)}
-	ref.Exists = x.gate.mirror.schemas[last.lower] != ""
+	ref.Exists = x.inst.mirror.schemas[last.lower] != ""
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (x *analyzer) has(ref TableRef) bool {
 		}
 		return x.temp[name] != ""
 	}
-	m, k := x.gate.mirror, keyOf(ref.Schema, ref.Name)
+	m, k := x.inst.mirror, keyOf(ref.Schema, ref.Name)
 	if macro {
 		return m.macros[k] != nil
 	}
@@ -191,7 +191,7 @@ func (x *analyzer) typed(ref ObjectRef) error {
 		columns, err := x.try(ref.TableRef)
 		a.Columns = nil
 		was := map[Column]bool{}
-		if t := x.gate.mirror.tables[keyOf(ref.Schema, ref.Name)]; t != nil {
+		if t := x.inst.mirror.tables[keyOf(ref.Schema, ref.Name)]; t != nil {
 			for _, c := range t.Columns {
 				was[column(duck.Column{Name: c.Name, Type: c.Type})] = true
 			}
@@ -209,9 +209,11 @@ func (x *analyzer) typed(ref ObjectRef) error {
 
 // try runs DDL in a transaction of the shadow that is rolled back, and gives the columns that the table then has.
 func (x *analyzer) try(ref TableRef) (columns []Column, err error) {
-	x.gate.probing.Lock()
-	defer x.gate.probing.Unlock()
-	conn := x.gate.prober
+	if err := x.inst.probe(x.ctx, x.gate.patience); err != nil {
+		return nil, err
+	}
+	defer x.inst.probed()
+	conn := x.inst.prober
 	for _, sql := range []string{"USE " + ident(x.gate.config.Lake) + "." + ident(x.env.Schema), "BEGIN"} {
 		if _, err := conn.Exec(context.WithoutCancel(x.ctx), sql); err != nil {
 			return nil, refused(err, 0)

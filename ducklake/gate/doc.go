@@ -25,6 +25,8 @@
 //   - Stored texts (views, macros), which other programs may have written, pass
 //     the same checks each time a statement uses them.
 //   - An Analysis belongs to the [Env] and the schema version it was made for.
+//   - Nobody waits long for a statement that does not end: a shadow that cannot
+//     be changed is left to those who hold it, and sessions move to another.
 //
 // [Session.Bind] makes the query of a view definition independent of the
 // session, by edits of its own text: each lake table becomes a subquery of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/fault"
@@ -19,18 +20,14 @@ type Config struct {
 // Gate is the shadow of one lake. It is safe for concurrent use.
 type Gate struct {
 	config    Config
-	db        *duck.DB
+	patience  time.Duration
 	functions map[string]stability // every function of the build, lower case
 
 	syncing sync.Mutex // one Sync at a time
-	admin   *duck.Conn // used by Sync
 
-	probing sync.Mutex // one trial of DDL at a time
-	prober  *duck.Conn
-
-	mu     sync.RWMutex // held for reading while a statement is analysed, for writing while the shadow changes
-	mirror *mirror
-	cache  *cache
+	mu      sync.Mutex
+	current *instance
+	retired int // instances that are still used and are not the current one
 }
 
 // stability is DuckDB's word for how often a function's value may change.
@@ -47,18 +44,15 @@ func New(ctx context.Context, c Config) (*Gate, error) {
 	if c.Lake == "" {
 		c.Lake = "lake"
 	}
-	db, conn, err := openShadow(ctx, c)
+	in, err := openInstance(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{config: c, db: db, admin: conn, cache: newCache()}
-	if g.prober, err = db.Connect(); err != nil {
-		return nil, errors.Join(fault.InternalError.Wrap(err, "opening the shadow"), conn.Close(), db.Close())
-	}
-	if g.functions, err = readFunctions(ctx, conn); err != nil {
+	g := &Gate{config: c, patience: patience, current: in}
+	if g.functions, err = readFunctions(ctx, in.admin); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.mirror = newMirror(c.Lake, g.functions)
+	in.mirror = newMirror(c.Lake, g.functions)
 	return g, nil
 }
 
@@ -78,17 +72,18 @@ func readFunctions(ctx context.Context, conn *duck.Conn) (map[string]stability, 
 
 // NewSession makes a shadow session: a connection of its own, so that temporary objects are mirrored.
 func (g *Gate) NewSession() (*Session, error) {
-	conn, err := g.db.Connect()
+	in := g.join()
+	conn, err := in.db.Connect()
 	if err != nil {
-		return nil, fault.InternalError.Wrap(err, "opening a shadow session")
+		return nil, errors.Join(fault.InternalError.Wrap(err, "opening a shadow session"), g.part(in))
 	}
-	return &Session{gate: g, conn: conn}, nil
+	return &Session{gate: g, inst: in, conn: conn}, nil
 }
 
 // Poisoned gives the error after which the shadow's DuckDB refuses all further work, or nil.
-func (g *Gate) Poisoned() error { return g.db.Poisoned() }
+func (g *Gate) Poisoned() error { return g.now().db.Poisoned() }
 
 // Close ends the shadow. Sessions must be closed before.
 func (g *Gate) Close() error {
-	return errors.Join(g.prober.Close(), g.admin.Close(), g.db.Close())
+	return g.now().close()
 }

@@ -53,7 +53,7 @@ func (b *binding) expansion(t *tree, schema string) (edit, bool, error) {
 
 // lookMacro finds the lake's macro that a call means, or nil.
 func (b *binding) lookMacro(c callUse, schema string) (*Macro, error) {
-	m := b.gate.mirror
+	m := b.inst.mirror
 	find := func(schema string) *Macro {
 		f := m.macros[keyOf(schema, c.name)]
 		if f == nil || len(f.Overloads) == 0 || f.Overloads[0].Table != c.table {

@@ -15,7 +15,7 @@ func (x *analyzer) table(parts []string) (TableRef, error) {
 	ref := TableRef{Catalog: parts[0], Schema: parts[1], Name: parts[2]}
 	switch lower(parts[0]) {
 	case lower(x.gate.config.Lake):
-		t := x.gate.mirror.tables[keyOf(ref.Schema, ref.Name)]
+		t := x.inst.mirror.tables[keyOf(ref.Schema, ref.Name)]
 		if t == nil {
 			return ref, fault.InternalError.Newf("the shadow has a table %s.%s that the lake has not", ref.Schema, ref.Name)
 		}
@@ -47,7 +47,7 @@ func (x *analyzer) brokenName() (why, name string) {
 		if !t.name() {
 			continue
 		}
-		for k, why := range x.gate.mirror.broken {
+		for k, why := range x.inst.mirror.broken {
 			if k.name == t.lower {
 				return why, t.text
 			}
@@ -55,16 +55,16 @@ func (x *analyzer) brokenName() (why, name string) {
 	}
 	// A view may read an unusable one.
 	for _, t := range x.toks {
-		for k := range x.gate.mirror.views {
+		for k := range x.inst.mirror.views {
 			if !t.name() || k.name != t.lower {
 				continue
 			}
-			inner, _, err := scan(x.gate.mirror.views[k].SQL)
+			inner, _, err := scan(x.inst.mirror.views[k].SQL)
 			if err != nil {
 				continue
 			}
 			for _, i := range inner {
-				for b, why := range x.gate.mirror.broken {
+				for b, why := range x.inst.mirror.broken {
 					if i.name() && b.name == i.lower {
 						return why, t.text
 					}
@@ -150,7 +150,7 @@ func (x *analyzer) foreign(t token) error {
 
 // schemaName is the schema's name as the lake spells it, or as given.
 func (x *analyzer) schemaName(name string) string {
-	if s := x.gate.mirror.schemas[lower(name)]; s != "" {
+	if s := x.inst.mirror.schemas[lower(name)]; s != "" {
 		return s
 	}
 	return name

@@ -2,7 +2,9 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -22,6 +24,7 @@ type Session struct {
 	gate *Gate
 
 	mu     sync.Mutex
+	inst   *instance
 	conn   *duck.Conn
 	path   string // the search path that conn has
 	macros bool   // the ducklake_* macros are made
@@ -29,6 +32,71 @@ type Session struct {
 
 	temp   map[string]ObjectType // temporary objects by lower-case name; macros as "name("
 	bodies map[string]body       // of the temporary views and macros
+
+	// made is what made the temporary objects, so that another shadow can have them too.
+	made      []replayed
+	madeBytes int
+	lost      bool // the shadow does not have the temporary objects
+}
+
+// replayed is DDL of a temporary object, and the search path that it was run with.
+type replayed struct{ path, sql string }
+
+// maxMade bounds the texts that are kept of one session.
+const maxMade = 1 << 20
+
+// begin waits for a shadow, and moves to it when it is another one than the session's. The caller holds mu.
+func (s *Session) begin(ctx context.Context) (leave func(), err error) {
+	in, err := s.gate.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.inst == in {
+		err = s.gate.part(in) // the session is a user already
+	} else {
+		err = s.move(ctx, in)
+	}
+	if err == nil && s.lost {
+		err = fault.SessionNotFound.Newf("the session's temporary objects are no longer known").WithHint("open another session")
+	}
+	if err != nil {
+		in.turn.leave()
+		return nil, err
+	}
+	return in.turn.leave, nil
+}
+
+// move brings the session, a user of in, there.
+func (s *Session) move(ctx context.Context, in *instance) error {
+	conn, err := in.db.Connect()
+	if err != nil {
+		return errors.Join(fault.InternalError.Wrap(err, "opening a shadow session"), s.gate.part(in))
+	}
+	old := errors.Join(s.conn.Close(), s.gate.part(s.inst))
+	s.inst, s.conn, s.path, s.macros = in, conn, "", false
+	if len(s.temp) == 0 || s.lost {
+		return old
+	}
+	s.lost = s.madeBytes > maxMade || !s.remake(context.WithoutCancel(ctx))
+	return old
+}
+
+// remake makes the temporary objects in a shadow that has none.
+func (s *Session) remake(ctx context.Context) bool {
+	if err := s.prepareMacros(ctx); err != nil {
+		return false
+	}
+	for _, r := range s.made {
+		s.path = ""
+		if _, err := s.conn.Exec(ctx, "USE "+r.path); err != nil {
+			return false
+		}
+		if _, err := s.conn.Exec(ctx, r.sql); err != nil {
+			return false
+		}
+	}
+	had := s.temp
+	return s.listTemp(ctx) == nil && maps.Equal(had, s.temp)
 }
 
 // Analyze admits a text of exactly one statement or says why not.
@@ -38,16 +106,18 @@ func (s *Session) Analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 	if s.closed {
 		return nil, fault.SessionNotFound.Newf("the session is closed")
 	}
-	g := s.gate
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if !g.mirror.loaded {
+	leave, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if !s.inst.mirror.loaded {
 		return nil, fault.InternalError.Newf("the gate knows no schema yet")
 	}
-	env = env.complete(g.config.Lake)
+	env = env.complete(s.gate.config.Lake)
 	k := cacheKey{sql, env.Catalog, env.Schema, env.Admin}
 	if len(s.temp) == 0 {
-		if a := g.cache.get(k); a != nil {
+		if a := s.inst.cache.get(k); a != nil {
 			return a, nil
 		}
 	}
@@ -56,7 +126,7 @@ func (s *Session) Analyze(ctx context.Context, sql string, env Env) (*Analysis, 
 		return nil, err
 	}
 	if len(s.temp) == 0 {
-		g.cache.add(k, a)
+		s.inst.cache.add(k, a)
 	}
 	return a, nil
 }
@@ -73,15 +143,10 @@ func (e Env) complete(lake string) Env {
 
 // enter gives the shadow connection the session's search path and the lake's functions.
 func (s *Session) enter(ctx context.Context, env Env) error {
-	if !s.macros {
-		for _, sql := range sessionMacros() {
-			if _, err := s.conn.Exec(ctx, sql); err != nil {
-				return fault.InternalError.Wrap(err, "preparing a shadow session")
-			}
-		}
-		s.macros = true
+	if err := s.prepareMacros(ctx); err != nil {
+		return err
 	}
-	if lower(env.Catalog) != lower(s.gate.config.Lake) || s.gate.mirror.schemas[lower(env.Schema)] == "" {
+	if lower(env.Catalog) != lower(s.gate.config.Lake) || s.inst.mirror.schemas[lower(env.Schema)] == "" {
 		return fault.ObjectNotFound.Newf("the session's schema %s.%s does not exist", env.Catalog, env.Schema).
 			WithHint("choose another one: USE %s.main", s.gate.config.Lake)
 	}
@@ -94,6 +159,19 @@ func (s *Session) enter(ctx context.Context, env Env) error {
 		return refused(err, 0)
 	}
 	s.path = path
+	return nil
+}
+
+func (s *Session) prepareMacros(ctx context.Context) error {
+	if s.macros {
+		return nil
+	}
+	for _, sql := range sessionMacros() {
+		if _, err := s.conn.Exec(ctx, sql); err != nil {
+			return fault.InternalError.Wrap(err, "preparing a shadow session")
+		}
+	}
+	s.macros = true
 	return nil
 }
 
@@ -157,7 +235,7 @@ func macroBody(toks, target []token) (b body) {
 // weigher is the mirror's with the session's own objects. The caller holds mu and the gate's.
 func (s *Session) weigher() *weigher {
 	if len(s.bodies) == 0 {
-		return s.gate.mirror.weigh
+		return s.inst.mirror.weigh
 	}
 	w := newWeigher(nil)
 	for name, b := range s.bodies {
@@ -165,7 +243,7 @@ func (s *Session) weigher() *weigher {
 			w.add(name, b)
 		}
 	}
-	for name, list := range s.gate.mirror.weigh.bodies {
+	for name, list := range s.inst.mirror.weigh.bodies {
 		for _, b := range list {
 			w.add(name, b)
 		}
@@ -192,12 +270,32 @@ func (s *Session) follow(ctx context.Context, sql string) error {
 	if s.closed {
 		return nil
 	}
-	s.gate.mu.RLock()
-	defer s.gate.mu.RUnlock()
+	leave, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if _, err := s.conn.Exec(ctx, sql); err != nil {
 		return fault.InternalError.Wrap(err, "mirroring a temporary object")
 	}
+	s.keep(sql)
 	return s.listTemp(ctx)
+}
+
+// keep keeps what made a temporary object, until there is none any more.
+func (s *Session) keep(sql string) {
+	if len(s.temp) == 0 {
+		s.made, s.madeBytes = nil, 0
+	}
+	path := s.path
+	if path == "" {
+		path = ident(s.gate.config.Lake) + ".main"
+	}
+	if s.madeBytes += len(sql) + len(path); s.madeBytes > maxMade {
+		s.made = nil
+		return
+	}
+	s.made = append(s.made, replayed{path, sql})
 }
 
 // listTemp asks the shadow which temporary objects there are.
@@ -242,5 +340,5 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	return s.conn.Close()
+	return errors.Join(s.conn.Close(), s.gate.part(s.inst))
 }

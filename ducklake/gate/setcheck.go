@@ -60,7 +60,7 @@ func (x *analyzer) use() error {
 	switch len(name) {
 	case 1:
 		switch first := name[0]; {
-		case x.gate.mirror.schemas[first.lower] != "" && first.lower != lower(lake):
+		case x.inst.mirror.schemas[first.lower] != "" && first.lower != lower(lake):
 			schema = first.text
 		case first.lower == lower(lake):
 			schema = "main"
@@ -75,7 +75,7 @@ func (x *analyzer) use() error {
 		}
 		schema = name[1].text
 	}
-	known := x.gate.mirror.schemas[lower(schema)]
+	known := x.inst.mirror.schemas[lower(schema)]
 	if known == "" {
 		return fault.ObjectNotFound.Newf("the lake has no schema %s", schema).At(at)
 	}

@@ -10,13 +10,14 @@ import (
 )
 
 // Sync brings the shadow to the lake's newest schema version. It is cheap when nothing moved. Statements that
-// are being analysed end first.
+// are being analysed end first, or keep the old shadow.
 func (g *Gate) Sync(ctx context.Context, lake Lake) error {
 	g.syncing.Lock()
 	defer g.syncing.Unlock()
+	in := g.now()
 	have := int64(-1)
-	if g.mirror.loaded {
-		have = g.mirror.version
+	if in.mirror.loaded && !in.stuck.Load() {
+		have = in.mirror.version
 	}
 	objects, err := lake.Objects(ctx, have)
 	if err != nil || objects == nil {
@@ -25,40 +26,70 @@ func (g *Gate) Sync(ctx context.Context, lake Lake) error {
 	next := newMirror(g.config.Lake, g.functions)
 	next.fill(objects)
 	next.weighAll()
-	// Once begun it ends, whoever waits for it: half a mirror would stop everybody.
-	b := &builder{gate: g, ctx: context.WithoutCancel(ctx), old: g.mirror, next: next}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.cache.clear()
-	if err := b.run(); err != nil {
-		// Half a mirror must not be used: the next Sync starts from nothing.
-		g.mirror = newMirror(g.config.Lake, g.functions)
-		return fault.InternalError.Wrap(err, "mirroring the lake's schemas")
+	free, err := g.stop(ctx, in)
+	switch {
+	case err != nil:
+		in.turn.unlock()
+		return err
+	case free:
+		defer in.turn.unlock()
+		in.cache.clear()
+		return g.mirrorTo(ctx, in, next)
 	}
-	g.mirror = next
-	return nil
+	fresh, err := openInstance(ctx, g.config)
+	if err != nil {
+		in.turn.unlock()
+		return err
+	}
+	fresh.mirror = newMirror(g.config.Lake, g.functions)
+	if err := g.mirrorTo(ctx, fresh, next); err != nil {
+		in.turn.unlock()
+		return errors.Join(err, fresh.close())
+	}
+	return g.replace(fresh)
 }
 
-// SchemaVersion is the lake's schema version that statements are analysed at, or -1 before the first Sync.
-func (g *Gate) SchemaVersion() int64 {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if !g.mirror.loaded {
-		return -1
+// stop shuts the turnstile and says whether the instance can be changed now. False says that another one must be made.
+func (g *Gate) stop(ctx context.Context, in *instance) (bool, error) {
+	g.mu.Lock()
+	crowded := g.retired >= maxRetired
+	g.mu.Unlock()
+	if crowded {
+		return true, in.turn.lock(ctx)
 	}
-	return g.mirror.version
+	limited, cancel := context.WithTimeout(ctx, g.patience)
+	defer cancel()
+	if err := in.turn.lock(limited); err != nil {
+		return false, ctx.Err()
+	}
+	in.stuck.Store(false) // a trial is made inside of the turnstile
+	return true, nil
+}
+
+// mirrorTo makes an instance that nobody uses equal to a mirror. Once begun it ends, whoever waits for it: half a
+// mirror would stop everybody.
+func (g *Gate) mirrorTo(ctx context.Context, in *instance, next *mirror) error {
+	b := &builder{gate: g, in: in, ctx: context.WithoutCancel(ctx), old: in.mirror, next: next}
+	if err := b.run(); err != nil {
+		// Half a mirror must not be used: the next Sync starts from nothing.
+		in.mirror = newMirror(g.config.Lake, g.functions)
+		return fault.InternalError.Wrap(err, "mirroring the lake's schemas")
+	}
+	in.mirror = next
+	return nil
 }
 
 // builder makes the shadow equal to a new mirror.
 type builder struct {
 	gate      *Gate
+	in        *instance
 	ctx       context.Context
 	old, next *mirror
 	grows     bool // tables and views were added, and nothing that was there has changed
 }
 
 func (b *builder) exec(sql string) error {
-	_, err := b.gate.admin.Exec(b.ctx, sql)
+	_, err := b.in.admin.Exec(b.ctx, sql)
 	return err
 }
 
@@ -84,7 +115,7 @@ func (b *builder) run() error {
 // dropStored drops the views and macros: their texts may mean something else now.
 func (b *builder) dropStored() error {
 	lake := literal(b.gate.config.Lake)
-	rows, err := b.gate.admin.Rows(b.ctx, `SELECT 'VIEW', schema_name, view_name FROM duckdb_views() WHERE database_name = `+lake+` AND NOT internal
+	rows, err := b.in.admin.Rows(b.ctx, `SELECT 'VIEW', schema_name, view_name FROM duckdb_views() WHERE database_name = `+lake+` AND NOT internal
 		UNION ALL SELECT DISTINCT CASE function_type WHEN 'table_macro' THEN 'MACRO TABLE' ELSE 'MACRO' END, schema_name, function_name
 		FROM duckdb_functions() WHERE database_name = `+lake)
 	if err != nil {
@@ -104,7 +135,7 @@ func (b *builder) dropStored() error {
 
 func (b *builder) schemas() error {
 	lake := b.gate.config.Lake
-	rows, err := b.gate.admin.Rows(b.ctx, "SELECT schema_name FROM duckdb_schemas() WHERE database_name = "+literal(lake))
+	rows, err := b.in.admin.Rows(b.ctx, "SELECT schema_name FROM duckdb_schemas() WHERE database_name = "+literal(lake))
 	if err != nil {
 		return err
 	}
@@ -125,7 +156,7 @@ func (b *builder) schemas() error {
 				return err
 			}
 		}
-		n, err := b.gate.admin.Rows(b.ctx, fmt.Sprintf(`SELECT count(*) FROM duckdb_functions() WHERE database_name = %s AND schema_name = %s
+		n, err := b.in.admin.Rows(b.ctx, fmt.Sprintf(`SELECT count(*) FROM duckdb_functions() WHERE database_name = %s AND schema_name = %s
 			AND function_name = 'snapshots'`, literal(lake), literal(name)))
 		if err != nil {
 			return err
@@ -145,7 +176,7 @@ func (b *builder) schemas() error {
 // tables drops and makes the tables whose definition differs.
 func (b *builder) tables() error {
 	lake := b.gate.config.Lake
-	rows, err := b.gate.admin.Rows(b.ctx, "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = "+literal(lake))
+	rows, err := b.in.admin.Rows(b.ctx, "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = "+literal(lake))
 	if err != nil {
 		return err
 	}
