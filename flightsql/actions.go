@@ -127,15 +127,16 @@ func (hs *handles) actStatus(body []byte, stream flight.FlightService_DoActionSe
 
 // statusOf describes a handle, or a job that may have none.
 func (hs *handles) statusOf(ctx context.Context, id string) (handleMetadata, error) {
+	p, _ := auth.FromContext(ctx)
+	clean := hs.svc.hidden.cleaner(p)
 	if plausibleHandle(id) {
 		h, err := hs.get(ctx, id)
 		if err != nil {
 			return handleMetadata{}, err
 		}
 		now, _ := h.state()
-		return h.describe(now), nil
+		return h.describe(now, clean), nil
 	}
-	p, _ := auth.FromContext(ctx)
 	j, err := hs.svc.engine.JobByID(ctx, callerOf(p), id)
 	if err != nil {
 		return handleMetadata{}, err
@@ -144,7 +145,7 @@ func (hs *handles) statusOf(ctx context.Context, id string) (handleMetadata, err
 	h.job, h.kind = j.ID, string(j.Kind)
 	h.observe(j, 0)
 	now, _ := h.state()
-	return h.describe(now), nil
+	return h.describe(now, clean), nil
 }
 
 // actCheck verifies the lake. Its work ends with the call.

@@ -227,16 +227,16 @@ func (h *handle) awaitEnd(ctx context.Context) (progress, error) {
 }
 
 // metadata is what FlightInfo.app_metadata says, as JSON.
-func (h *handle) metadata(p progress) []byte {
-	raw, err := json.Marshal(h.describe(p))
+func (h *handle) metadata(p progress, clean func(string) string) []byte {
+	raw, err := json.Marshal(h.describe(p, clean))
 	if err != nil {
 		return nil
 	}
 	return raw
 }
 
-// describe says how far the statement is, in the words of the JSON interface.
-func (h *handle) describe(p progress) handleMetadata {
+// describe says how far the statement is, in the words of the JSON interface; clean is for what went wrong.
+func (h *handle) describe(p progress, clean func(string) string) handleMetadata {
 	m := handleMetadata{Handle: h.id, Job: h.job, Kind: h.kind, View: p.View, State: p.State, Phase: p.Phase, Rows: p.Rows, SubmittedAt: h.submitted.UTC()}
 	if m.Job == "" {
 		m.Job = h.id
@@ -250,7 +250,7 @@ func (h *handle) describe(p progress) handleMetadata {
 	}
 	if p.Err != nil {
 		f := classify(p.Err)
-		m.Error, m.Message = f.Code.Name(), redactor{}.clean(f.Message, false)
+		m.Error, m.Message = f.Code.Name(), clean(f.Message)
 	}
 	return m
 }

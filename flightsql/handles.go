@@ -73,7 +73,7 @@ func newHandles(s *Service) (*handles, error) {
 		return nil, err
 	}
 	hs := &handles{
-		svc: s, limits: limits, store: store, spools: spools, errors: translator{log: s.log}, log: s.log,
+		svc: s, limits: limits, store: store, spools: spools, errors: translator{log: s.log, hidden: s.hidden}, log: s.log,
 		server: s.config.ServerID, boot: newToken("boot_"),
 		byID: map[string]*handle{}, quieted: make(chan struct{}), letting: make(chan struct{}),
 	}

@@ -22,13 +22,9 @@ import (
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/laketest"
-	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/flightsql/auth"
-	"github.com/vegadb/vega-flight/ivm"
-	"github.com/vegadb/vega-flight/ivm/bind"
-	"github.com/vegadb/vega-flight/ivm/sink/lake"
-	"github.com/vegadb/vega-flight/ivm/store"
+	"github.com/vegadb/vega-flight/ivm/ivmtest"
 )
 
 // house is a lake, the engine over it and a server, all real, for one test.
@@ -51,12 +47,17 @@ func (byName) Check(_ context.Context, c auth.Credentials) (auth.Grant, error) {
 }
 
 // open starts everything; it ends with the test, and leaves nothing behind.
-func open(t *testing.T, change ...func(*Config)) *house {
+func open(t *testing.T, change ...func(*Config)) *house { return openIn(t, nil, change...) }
+
+// openIn is open with another lake.
+func openIn(t *testing.T, lake func(*ducklake.Config), change ...func(*Config)) *house {
 	t.Helper()
 	ctx := context.Background()
-	h := &house{t: t, lake: laketest.New(t, laketest.DuckDB, func(c *ducklake.Config) { c.Vega = ivm.VegaDDL() })}
-	engine := newEngine(t, h.lake)
-	config := Config{Lake: h.lake, Engine: engine, Log: testLog(t), Version: "test", SpoolDir: t.TempDir()}
+	if lake == nil {
+		lake = func(*ducklake.Config) {}
+	}
+	h := &house{t: t, lake: ivmtest.Lake(t, laketest.DuckDB, lake)}
+	config := Config{Lake: h.lake, Engine: ivmtest.Engine(t, h.lake), Log: testLog(t), Version: "test", SpoolDir: t.TempDir()}
 	for _, f := range change {
 		f(&config)
 	}
@@ -90,37 +91,6 @@ func open(t *testing.T, change ...func(*Config)) *house {
 		}
 	})
 	return h
-}
-
-func newEngine(t *testing.T, l *ducklake.Lake) *ivm.Engine {
-	t.Helper()
-	ctx := context.Background()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	publisher, err := l.NewPublisher(ctx)
-	must(err)
-	rows, err := store.Open(ctx, l.Store())
-	must(err)
-	servers := &maintain.Servers{Store: l.Store(), Lease: time.Minute}
-	owner, err := servers.Register(ctx, l.ServerID(), "test")
-	must(err)
-	sink := lake.New(lake.Config{Lake: l, Store: rows, Publisher: publisher, Log: slog.New(slog.DiscardHandler)})
-	binder := &bind.Binder{Lake: l}
-	engine, err := ivm.New(ivm.Config{
-		LakeName: l.Name(), ServerID: l.ServerID(),
-		Views: rows.Views(), History: rows.History(), Jobs: rows.Jobs(), Schedules: rows.Schedules(),
-		Binder: binder, Tables: sink, Upkeep: sink, Sources: sink, Lake: sink, Clock: sink,
-		Text:  &bind.Text{Lake: l.Name(), Parse: binder.Parse},
-		Fence: func() int64 { return owner.Epoch }, Commits: l.Watch,
-	})
-	must(err)
-	must(engine.Start(ctx))
-	t.Cleanup(func() { must(engine.Close(ctx)) })
-	return engine
 }
 
 // client is one connection of one user.

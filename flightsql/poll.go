@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/vegadb/vega-flight/flightsql/auth"
 	"github.com/vegadb/vega-flight/ivm/job"
 )
 
@@ -132,7 +133,7 @@ func (hs *handles) info(h *handle, now progress, seq uint64) *flight.FlightInfo 
 	info := &flight.FlightInfo{
 		FlightDescriptor: newDescriptor(h.id, seq),
 		TotalRecords:     -1, TotalBytes: -1,
-		AppMetadata: h.metadata(now),
+		AppMetadata: h.metadata(now, hs.svc.hidden.cleaner(auth.Principal{})),
 	}
 	if schema == nil {
 		return info

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/ddl"
@@ -147,11 +148,24 @@ func (x *execution) start(ctx context.Context, a *gate.Analysis, args []any) (so
 	if err != nil {
 		return nil, err
 	}
-	if rows == nil {
-		return x.sess.lake.Query(ctx, a, args...)
+	if rows != nil {
+		defer release(rows)
+		return x.plain(a)(x.sess.lake.QueryFilled(ctx, a, rows, args...))
 	}
-	defer release(rows)
-	return x.sess.lake.QueryFilled(ctx, a, rows, args...)
+	return x.plain(a)(x.sess.lake.Query(ctx, a, args...))
+}
+
+// plain takes the host's paths out of a plan, but not for administrators.
+func (x *execution) plain(a *gate.Analysis) func(*ducklake.Stream, error) (source, error) {
+	return func(st *ducklake.Stream, err error) (source, error) {
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Kind == gate.Explain && !x.sess.principal.Admin:
+			return &withoutPaths{source: st, hidden: x.svc.hidden}, nil
+		}
+		return st, nil
+	}
 }
 
 // returning runs a changing statement that gives rows: they are read at once,

@@ -40,9 +40,7 @@ type ServerConfig struct {
 	CallsPerUser int           // calls at work of one user; default 128
 	Grace        time.Duration // how long running work may go on after the end is asked for; default 30 s
 
-	// HiddenPaths are host folders whose names only administrators see in messages.
-	HiddenPaths []string
-	Log         *slog.Logger
+	Log *slog.Logger
 
 	// Router answers what the server does not answer itself; default: the Flight SQL library over the Service.
 	Router flight.FlightServer
@@ -92,7 +90,7 @@ func NewServer(svc *Service, cfg ServerConfig) *Server {
 		cfg.Router = router{flightsql.NewFlightServerWithAllocator(svc, svc.Alloc)}
 	}
 	s := &Server{cfg: cfg, svc: svc, gate: newAdmission(cfg.CallsPerUser), health: health.NewServer(), force: make(chan struct{}), log: cfg.Log}
-	s.edge = &edge{auth: cfg.Auth, errors: translator{log: cfg.Log, hidden: newRedactor(cfg.HiddenPaths...)}, log: cfg.Log}
+	s.edge = &edge{auth: cfg.Auth, errors: translator{log: cfg.Log, hidden: svc.hidden}, log: cfg.Log}
 	if !cfg.ClosedHealth {
 		s.edge.public = append(s.edge.public, healthService)
 	}

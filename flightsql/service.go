@@ -25,6 +25,8 @@ type Config struct {
 	Version string // the program's, for SqlInfo
 	// SpoolDir is where results of polled statements are kept; default: the system's folder for temporary files.
 	SpoolDir string
+	// HiddenPaths are host folders whose names only administrators see, besides those of the lake.
+	HiddenPaths []string
 	// ServerID names this server among those of one lake; default: the lake's name for it.
 	ServerID string
 	// Check verifies the lake and returns a report that becomes JSON; nil: the server offers none.
@@ -95,6 +97,7 @@ type Service struct {
 	observe Observer
 	limits  Limits
 	config  Config
+	hidden  redactor // of what callers read
 	infos   []uint32 // the numbers of SqlInfo that have an answer, sorted
 
 	connections *connections
@@ -120,6 +123,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	}
 	s := &Service{
 		lake: c.Lake, engine: c.Engine, log: c.Log, observe: c.Observe, limits: c.Limits.withDefaults(), config: c,
+		hidden: newRedactor(append([]string{c.Lake.DataPath(), c.Lake.TempDir(), c.SpoolDir}, c.HiddenPaths...)...),
 	}
 	s.Alloc = memory.DefaultAllocator // the base would set it lazily, from several calls at once
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))

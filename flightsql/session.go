@@ -121,5 +121,6 @@ func (sess *session) caller() ivm.Caller {
 		AcceptStale:    accept,
 		SessionKey:     sess.label(),
 		Session:        sess.lake,
+		Clean:          sess.svc.hidden.cleaner(sess.principal),
 	}
 }

@@ -15,6 +15,24 @@ type Caller struct {
 	SessionKey     string // identifies the session in logs
 	Session        any    // what Binder binds in
 	Detach         bool   // the caller's going away does not cancel its jobs
+
+	// Clean takes out of what went wrong what the caller may not read; nil leaves it as it is.
+	Clean func(message string) string
+}
+
+func (c Caller) clean(message string) string {
+	if c.Clean == nil || message == "" {
+		return message
+	}
+	return c.Clean(message)
+}
+
+// reading are jobs as the caller may read them.
+func (c Caller) reading(jobs ...job.Job) []job.Job {
+	for i := range jobs {
+		jobs[i].ErrorMessage, jobs[i].ErrorHint = c.clean(jobs[i].ErrorMessage), c.clean(jobs[i].ErrorHint)
+	}
+	return jobs
 }
 
 // Result is what a statement gives. The caller releases Records.

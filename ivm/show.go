@@ -47,13 +47,13 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 		return createTable.result(v), nil
 	case *ddl.ShowJobs:
 		jobs, err := e.shownJobs(ctx, c, s)
-		return jobTable.result(jobs...), err
+		return jobTable.result(c.reading(jobs...)...), err
 	case *ddl.ShowJob:
 		j, err := e.JobByID(ctx, c, s.ID)
 		if err != nil {
 			return Result{}, place(err, s.IDOffset)
 		}
-		return jobTable.result(j), nil
+		return jobTable.result(c.reading(j)...), nil
 	}
 	return Result{}, fault.NotYetSupported.Newf("%s", stmt.Verb())
 }
@@ -205,6 +205,7 @@ func (e *Engine) shownViews(ctx context.Context, c Caller, set *catalog.Set, wan
 			}
 		}
 		s := shownView{View: v, schedule: byView[v.UUID], mayReadOf: c.Admin || c.Principal == v.Owner}
+		s.schedule.LastError = c.clean(s.schedule.LastError)
 		if j := working[v.UUID]; c.Admin || j.Principal == c.Principal {
 			s.job = j
 		}

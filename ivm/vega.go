@@ -50,7 +50,7 @@ func (e *Engine) vegaRows(ctx context.Context, c Caller, table string) (Result, 
 			q.Principal = c.Principal
 		}
 		jobs, err := e.jobs.List(ctx, q)
-		return jobTable.result(jobs...), err
+		return jobTable.result(c.reading(jobs...)...), err
 	case vegaStreaming:
 		return streamingTable.result(), nil
 	}

@@ -201,6 +201,15 @@ func (c *Config) check() error {
 	return nil
 }
 
+// hiddenPaths are where things are on this host, besides the lake's own folders.
+func (c *Config) hiddenPaths() []string {
+	paths := []string{c.TempDir, c.ExtensionDir, c.UsersFile, c.TLSGenerate, c.TLSCert, c.TLSKey}
+	if !strings.HasPrefix(c.Lake, "postgres") {
+		paths = append(paths, c.Lake)
+	}
+	return paths
+}
+
 // print writes c as a YAML file that loadConfig reads back. Passwords inside
 // a catalog address are hidden.
 func (c *Config) print(w io.Writer) {

@@ -38,6 +38,7 @@ var layers = []layer{
 	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ducklake", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
 	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake/..."}},
 
+	{"ivm/ivmtest", []string{"ivm", "ivm/...", "ducklake", "ducklake/..."}},
 	{"ivm/check", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake", "ducklake/..."}},
 
 	{"ivm/ddl", nil},

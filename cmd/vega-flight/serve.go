@@ -84,7 +84,8 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
 	svc, err := flightsql.New(ctx, flightsql.Config{
 		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(),
-		Check: func(ctx context.Context) (any, error) { return h.check(ctx, false) },
+		HiddenPaths: c.hiddenPaths(),
+		Check:       func(ctx context.Context) (any, error) { return h.check(ctx, false) },
 		Limits: flightsql.Limits{
 			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
 			TransactionIdle: c.TransactionIdle, Statement: c.StatementTimeout,
@@ -97,7 +98,7 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	defer func() { err = errors.Join(err, svc.Close(closing)) }()
 	server := flightsql.NewServer(svc, flightsql.ServerConfig{
 		Auth: door.auth, TLS: door.tls, Insecure: c.Insecure, Reflection: true, Grace: c.ShutdownGrace,
-		HiddenPaths: []string{h.lake.DataPath(), h.lake.TempDir(), c.resultsDir()}, Log: log,
+		Log: log,
 	})
 	return runAll(ctx, c, h, server, door, func() { ready = true }, release, log)
 }

@@ -15,16 +15,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"go.uber.org/goleak"
 
-	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/laketest"
-	"github.com/vegadb/vega-flight/ducklake/maintain"
 	vega "github.com/vegadb/vega-flight/flightsql"
 	"github.com/vegadb/vega-flight/flightsql/auth"
 	"github.com/vegadb/vega-flight/integration/process"
-	"github.com/vegadb/vega-flight/ivm"
-	"github.com/vegadb/vega-flight/ivm/bind"
-	"github.com/vegadb/vega-flight/ivm/sink/lake"
-	"github.com/vegadb/vega-flight/ivm/store"
+	"github.com/vegadb/vega-flight/ivm/ivmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,8 +50,8 @@ func start(t *testing.T, who auth.Authenticator, route func(*vega.Service) fligh
 	t.Helper()
 	ctx := context.Background()
 	quiet := slog.New(slog.DiscardHandler)
-	l := laketest.New(t, laketest.DuckDB, func(c *ducklake.Config) { c.Vega = ivm.VegaDDL() })
-	svc, err := vega.New(ctx, vega.Config{Lake: l, Engine: engine(t, l), Log: quiet, SpoolDir: t.TempDir()})
+	l := ivmtest.Lake(t, laketest.DuckDB)
+	svc, err := vega.New(ctx, vega.Config{Lake: l, Engine: ivmtest.Engine(t, l), Log: quiet, SpoolDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,37 +76,6 @@ func start(t *testing.T, who auth.Authenticator, route func(*vega.Service) fligh
 		}
 	})
 	return listener.Addr().String()
-}
-
-func engine(t *testing.T, l *ducklake.Lake) *ivm.Engine {
-	t.Helper()
-	ctx := context.Background()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	publisher, err := l.NewPublisher(ctx)
-	must(err)
-	rows, err := store.Open(ctx, l.Store())
-	must(err)
-	servers := &maintain.Servers{Store: l.Store(), Lease: time.Minute}
-	owner, err := servers.Register(ctx, l.ServerID(), "test")
-	must(err)
-	sink := lake.New(lake.Config{Lake: l, Store: rows, Publisher: publisher, Log: slog.New(slog.DiscardHandler)})
-	binder := &bind.Binder{Lake: l}
-	e, err := ivm.New(ivm.Config{
-		LakeName: l.Name(), ServerID: l.ServerID(),
-		Views: rows.Views(), History: rows.History(), Jobs: rows.Jobs(), Schedules: rows.Schedules(),
-		Binder: binder, Tables: sink, Upkeep: sink, Sources: sink, Lake: sink, Clock: sink,
-		Text:  &bind.Text{Lake: l.Name(), Parse: binder.Parse},
-		Fence: func() int64 { return owner.Epoch }, Commits: l.Watch,
-	})
-	must(err)
-	must(e.Start(ctx))
-	t.Cleanup(func() { must(e.Close(ctx)) })
-	return e
 }
 
 // play runs the scenario's client.
