@@ -32,7 +32,7 @@ type Config struct {
 	Fence   func() int64                                       // this server's fencing epoch
 	Live    func(ctx context.Context) (map[string]bool, error) // servers with a lease; nil when there can be no other
 	Commits func(ctx context.Context) <-chan int64             // newest snapshots of the lake, until ctx ends; may be nil
-	Workers int                                                // refreshes that run at once; default 4
+	Workers int                                                // refreshes that run at once, and as many long ones beside them; default 4
 	Keep    int                                                // ended jobs that are kept
 	KeepFor time.Duration                                      // age at which ended jobs are forgotten
 	Ended   func(job.Job)                                      // sees every ended job; may be nil

@@ -53,7 +53,7 @@ type Config struct {
 	SpoolQuota       string        `name:"spool-quota" default:"10 GiB" usage:"disk that spooled results may take"`
 	ShutdownGrace    time.Duration `name:"shutdown-grace" default:"30s" usage:"how long running work may go on after SIGTERM"`
 
-	JobWorkers           int           `name:"job-workers" default:"2" usage:"refreshes that run at the same time"`
+	JobWorkers           int           `name:"job-workers" default:"2" usage:"short refreshes that run at the same time; as many long ones (over 5s) run beside them"`
 	JobRetention         time.Duration `name:"job-retention" default:"168h" usage:"ended jobs are kept in the history this long"`
 	JobHistory           int           `name:"job-history" default:"10000" usage:"ended jobs kept in the history at most"`
 	Lease                time.Duration `name:"lease" default:"15s" usage:"another server takes over this one's jobs when its lease is that old (PostgreSQL catalogs)"`

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/vegadb/vega-flight/fault"
@@ -16,6 +17,7 @@ func (r *Runner) watch() {
 	for n := 0; ; n++ {
 		if n%1200 == 0 {
 			r.warn("forgetting old jobs", r.Forget(r.base))
+			r.warn("reading the last jobs", r.recall(r.base))
 		}
 		if n%10 == 9 {
 			r.warn("adopting jobs", r.adopt(r.base))
@@ -25,6 +27,7 @@ func (r *Runner) watch() {
 		case <-r.base.Done():
 			return
 		}
+		r.settle()
 		if n%4 == 3 {
 			r.warn("writing progress", r.flush(r.base))
 		}
@@ -38,6 +41,36 @@ func (r *Runner) warn(what string, err error) {
 	if err != nil && r.base.Err() == nil {
 		r.c.Log.Warn(what, "error", err)
 	}
+}
+
+// settle lets runs that turned out long give their places up.
+func (r *Runner) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) > 0 && r.lanes.settle(r.c.Now()) {
+		r.wakeLocked()
+	}
+}
+
+// recalled is how many of the last jobs are read to know how long which runs take.
+const recalled = 1000
+
+// recall learns from the rows how long runs take, those of earlier processes too, and forgets the subjects that are gone.
+func (r *Runner) recall(ctx context.Context) error {
+	rows, err := r.c.Store.List(ctx, Query{Limit: recalled})
+	if err != nil {
+		return err
+	}
+	known := map[string][]time.Duration{}
+	for _, j := range slices.Backward(rows) {
+		if j.State.Ended() && !j.StartedAt.IsZero() {
+			known[j.Subject] = append(known[j.Subject], j.FinishedAt.Sub(j.StartedAt))
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lanes.recall(known)
+	return nil
 }
 
 // Forget applies the retention of ended jobs.

@@ -80,9 +80,15 @@ func TestQueue(t *testing.T) {
 	for _, x := range []struct{ id, subject string }{{"1", "a"}, {"2", "a"}, {"3", "b"}, {"4", "a"}, {"5", "b"}} {
 		q.push(x.id, x.subject)
 	}
+	busy := map[string]bool{}
+	enter := func(subject string) bool {
+		free := !busy[subject]
+		busy[subject] = true
+		return free
+	}
 	expect := func(want string) {
 		t.Helper()
-		if got, _ := q.take(); got != want {
+		if got, _ := q.take(enter); got != want {
 			t.Fatalf("took %q, want %q", got, want)
 		}
 	}
@@ -90,11 +96,11 @@ func TestQueue(t *testing.T) {
 	expect("3")
 	expect("")
 	q.remove("2")
-	q.done("a")
+	busy["a"] = false
 	expect("4")
-	q.done("b")
+	busy["b"] = false
 	expect("5")
-	q.done("a")
-	q.done("b")
+	busy["a"] = false
+	busy["b"] = false
 	expect("")
 }

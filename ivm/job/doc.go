@@ -21,6 +21,8 @@
 //     row's server, fence and version.
 //   - Jobs of one subject (a view) run one at a time in a process, in the order
 //     they were submitted.
+//   - A run that is expected to be short, or nothing is known about, never waits until a
+//     long one has ended, unless others that are short or new were first (lane.go).
 //   - Every change of a job, progress included, wakes its waiters once.
 //
 // The package knows neither SQL nor lakes nor what the jobs do: that is [Work].

@@ -1,39 +1,33 @@
 package job
 
-// queue is the jobs that wait for a worker, in order; jobs of one subject leave it one at a time. It is not safe for concurrent use.
-type queue struct {
-	waiting []item
-	busy    map[string]bool // subjects with a running job
-}
+// queue is the jobs that wait for a place, in order. It is not safe for concurrent use.
+type queue []item
 
 type item struct{ id, subject string }
 
-func (q *queue) push(id, subject string) { q.waiting = append(q.waiting, item{id, subject}) }
+func (q *queue) push(id, subject string) { *q = append(*q, item{id, subject}) }
 
-// take removes the first job whose subject is idle, and makes the subject busy until done.
-func (q *queue) take() (id string, ok bool) {
-	for i, w := range q.waiting {
-		if q.busy[w.subject] {
+// take removes the first job that may enter; of each subject only the first is asked about.
+func (q *queue) take(enter func(subject string) bool) (id string, ok bool) {
+	asked := map[string]bool{}
+	for i, w := range *q {
+		if asked[w.subject] {
 			continue
 		}
-		q.waiting = append(q.waiting[:i:i], q.waiting[i+1:]...)
-		if q.busy == nil {
-			q.busy = map[string]bool{}
+		asked[w.subject] = true
+		if enter(w.subject) {
+			*q = append((*q)[:i:i], (*q)[i+1:]...)
+			return w.id, true
 		}
-		q.busy[w.subject] = true
-		return w.id, true
 	}
 	return "", false
 }
 
-// done makes the subject idle.
-func (q *queue) done(subject string) { delete(q.busy, subject) }
-
 // remove takes a job out of the queue.
 func (q *queue) remove(id string) {
-	for i, w := range q.waiting {
+	for i, w := range *q {
 		if w.id == id {
-			q.waiting = append(q.waiting[:i:i], q.waiting[i+1:]...)
+			*q = append((*q)[:i:i], (*q)[i+1:]...)
 			return
 		}
 	}

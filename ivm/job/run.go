@@ -35,7 +35,8 @@ func (r *Runner) take() *entry {
 	if r.closing {
 		return nil
 	}
-	id, ok := r.queue.take()
+	now := r.c.Now()
+	id, ok := r.queue.take(func(subject string) bool { return r.lanes.enter(subject, now) })
 	if !ok {
 		return nil
 	}
@@ -47,6 +48,7 @@ func (r *Runner) take() *entry {
 
 func (r *Runner) run(e *entry) {
 	id, subject := e.job.ID, e.job.Subject
+	var returned time.Time // when the work did
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -54,7 +56,7 @@ func (r *Runner) run(e *entry) {
 		if left := r.live[id]; left == e {
 			delete(r.live, id) // nothing runs here; the row says whose turn it is
 		}
-		r.queue.done(subject)
+		r.lanes.leave(subject, returned)
 		close(e.done)
 		r.changedLocked(e)
 		r.wakeLocked()
@@ -71,6 +73,7 @@ func (r *Runner) run(e *entry) {
 	r.c.Log.Info("job started", "job", id, "kind", j.Kind, "view", j.View, "attempt", j.Attempt)
 
 	out, err := r.call(e.ctx, j)
+	returned = r.c.Now()
 
 	if errors.Is(err, fault.Fenced.Sentinel()) {
 		// Not the job's failure: this server may publish nothing any more. Whoever may adopts the job, perhaps this server under a new registration.

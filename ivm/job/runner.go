@@ -19,7 +19,8 @@ type Config struct {
 	Fence    func() int64 // this server's fencing epoch now
 	// Live returns the servers whose lease holds, this one included; nil when no other server can exist.
 	Live        func(ctx context.Context) (map[string]bool, error)
-	Workers     int           // jobs that run at once; default 4
+	Workers     int           // short jobs that run at once, and long ones beside them; default 4
+	Long        time.Duration // how long a run takes that is long; default 5 s
 	MaxAttempts int           // runs before an adopted job is INTERRUPTED; default 3
 	Keep        int           // ended jobs kept; default 10000
 	KeepFor     time.Duration // age at which ended jobs are forgotten; default 30 days
@@ -37,6 +38,7 @@ type Runner struct {
 	mu      sync.Mutex
 	live    map[string]*entry // this server's jobs that have not ended
 	queue   queue
+	lanes   lanes
 	wake    chan struct{} // 1-buffered: the queue may have something to take
 	closing bool
 
@@ -61,6 +63,9 @@ func NewRunner(c Config, work map[Kind]Work) *Runner {
 	if c.Workers <= 0 {
 		c.Workers = 4
 	}
+	if c.Long <= 0 {
+		c.Long = 5 * time.Second
+	}
 	if c.MaxAttempts <= 0 {
 		c.MaxAttempts = 3
 	}
@@ -83,16 +88,22 @@ func NewRunner(c Config, work map[Kind]Work) *Runner {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	base, stop := context.WithCancel(context.Background())
-	return &Runner{c: c, work: work, live: map[string]*entry{}, wake: make(chan struct{}, 1), base: base, stop: stop}
+	return &Runner{
+		c: c, work: work, live: map[string]*entry{}, lanes: newLanes(c.Workers, c.Long), wake: make(chan struct{}, 1), base: base, stop: stop,
+	}
 }
 
 // Start adopts what an earlier process of this server left and begins to run jobs, until Close.
 func (r *Runner) Start(ctx context.Context) error {
+	if err := r.recall(ctx); err != nil {
+		return fmt.Errorf("reading the last jobs: %w", err)
+	}
 	if err := r.adopt(ctx); err != nil {
 		return fmt.Errorf("resuming jobs: %w", err)
 	}
-	r.group.Add(r.c.Workers + 1)
-	for range r.c.Workers {
+	workers := 2 * r.c.Workers // as many as there are places
+	r.group.Add(workers + 1)
+	for range workers {
 		go r.worker()
 	}
 	go r.watch()
