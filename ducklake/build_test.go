@@ -1,7 +1,9 @@
 package ducklake_test
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake"
@@ -56,6 +58,44 @@ func TestHiddenTables(t *testing.T) {
 	o := must(l.Objects(ctx, -1))
 	if len(o.Tables) != 0 {
 		t.Errorf("the gate sees %v", o.Tables)
+	}
+	// Neither do users, whichever list they ask for, in a session that keeps a connection of its own as in one that does not.
+	c := connect(t, l)
+	c.exec(`CREATE TABLE mine (a INTEGER NOT NULL)`)
+	for _, own := range []bool{false, true} {
+		if own {
+			c.exec(`CREATE TEMP TABLE temporary (a INTEGER)`)
+			tx, err := c.Begin(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { must(0, c.Rollback(ctx, tx)) }()
+			c.exec(`INSERT INTO mine VALUES (1)`)
+		}
+		for sql, want := range map[string]string{
+			`SHOW TABLES`: "mine", `SHOW TABLES FROM lake.main`: "mine", `SHOW ALL TABLES`: "mine",
+			`SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake'`:          "mine",
+			`SELECT d.table_name FROM duckdb_tables AS d WHERE database_name = 'lake'`:     "mine",
+			`SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'`: "mine",
+			`SELECT table_name FROM information_schema.columns`:                            "mine",
+			`SELECT table_name FROM duckdb_columns() WHERE NOT internal`:                   "mine",
+			`SELECT table_name FROM duckdb_constraints()`:                                  "mine",
+			`SELECT relname FROM pg_catalog.pg_class`:                                      "mine",
+			`SELECT tablename FROM pg_catalog.pg_tables`:                                   "mine",
+			`SELECT name FROM sqlite_master`:                                               "mine",
+			`SELECT view_name FROM duckdb_views()`:                                         "",
+			`SELECT function_name FROM duckdb_functions() WHERE NOT internal`:              "",
+		} {
+			text := fmt.Sprint(c.rows(sql))
+			if strings.Contains(text, "__vega_build_") || strings.Contains(text, "duckdb_tables() WHERE") || !strings.Contains(text, want) {
+				t.Errorf("own connection %v: %s gives %s", own, sql, text)
+			}
+		}
+		for _, sql := range []string{`SELECT table_name FROM system.main.duckdb_tables()`, `SELECT table_name FROM main.duckdb_tables()`, `SELECT table_name FROM pg_catalog.duckdb_tables()`} {
+			if a, err := c.Analyze(ctx, sql); err == nil {
+				t.Errorf("%s is admitted: %v", sql, a.Kind)
+			}
+		}
 	}
 }
 

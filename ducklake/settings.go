@@ -36,13 +36,17 @@ func (l *Lake) complete(s ConnSettings) ConnSettings {
 // connection is a connection with what is set on it.
 type connection struct {
 	*duck.Conn
-	have ConnSettings
+	have  ConnSettings
+	hides bool // tables that are being built are not listed
 }
 
 // apply makes the connection's settings want. After an error they are unknown, and the next apply sets all.
 func (c *connection) apply(ctx context.Context, want ConnSettings) error {
 	if c.have == want {
 		return nil
+	}
+	if err := c.hideBuilds(ctx); err != nil {
+		return err
 	}
 	had := c.have
 	c.have = ConnSettings{}

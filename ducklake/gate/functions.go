@@ -96,6 +96,9 @@ duckdb_keywords duckdb_schemas duckdb_sequences duckdb_tables duckdb_types duckd
 histogram_values icu_calendar_names json_each json_tree pg_timezone_names pragma_collations pragma_platform
 pragma_version range repeat repeat_row summary test_all_types unnest`
 
+// listing are those whose rows are filtered for users, by macros that are found by the bare name.
+var listing = set("duckdb_tables duckdb_views duckdb_columns duckdb_constraints duckdb_functions")
+
 // lakeFunctions read the lake's own history: `lake.snapshots()`, `lake.table_changes('t', 1, 2)`. The shadow has
 // macros of their shape; ducklake_* take the lake's name as their first argument.
 const lakeFunctions = `
@@ -243,6 +246,9 @@ func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string,
 		}
 		if why, ok := verdict(t.lower, admin, v.exists); !ok {
 			return nil, refuseFunction(t.text, why, t.start)
+		}
+		if listing[t.lower] && i > 0 && toks[i-1].op('.') {
+			return nil, refuseFunction(t.text, "it is called by its name alone, without a catalog or schema", t.start)
 		}
 		if shaped[t.lower] {
 			if err := checkShape(toks, t, i+1); err != nil {
