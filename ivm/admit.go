@@ -265,7 +265,7 @@ func (e *Engine) lag(ctx context.Context, v *catalog.View, k knowledge) (time.Du
 		return 0, err
 	}
 	here := time.Now()
-	l, err := catalog.Staleness(ctx, e.c.History, v, now)
+	l, err := k.set.Staleness(ctx, e.c.History, v, now)
 	if err != nil {
 		return 0, err
 	}

@@ -211,7 +211,7 @@ func (e *Engine) shownViews(ctx context.Context, c Caller, set *catalog.Set, wan
 		}
 		if v.State() == catalog.Ready {
 			s.hasLag = true
-			if s.lag, err = catalog.Staleness(ctx, e.c.History, v, now); err != nil {
+			if s.lag, err = set.Staleness(ctx, e.c.History, v, now); err != nil {
 				return nil, err
 			}
 		}

@@ -120,6 +120,12 @@ func vegaProblem(text []byte, cause error) error {
 	return fault.DefinitionTooNew.Wrap(cause, "the definition has parts that this server does not know")
 }
 
+// Meaning differs between definitions whose content may differ for the same sources.
+func (d Definition) Meaning() string {
+	d.Options = Options{}
+	return HashDefinition(d.Encode())
+}
+
 // LooksLikeDefinition tells a definition, of any format, from the comments people write.
 func LooksLikeDefinition(comment string) bool {
 	if len(comment) == 0 || comment[0] != '{' {

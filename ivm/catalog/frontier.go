@@ -16,11 +16,25 @@ type Frontier struct {
 	Tables map[string]int64 `json:"tables"`
 	// Views has, for each view read directly, the snapshot that published the content that was read.
 	Views map[string]int64 `json:"views,omitempty"`
+	// Read has what was known of each view the content comes from, those that these read too.
+	Read map[string]ReadView `json:"read,omitempty"`
+}
+
+// ReadView is the state of a view in which it was read.
+type ReadView struct {
+	Snapshot int64  `json:"snapshot"` // all of its publications up to this one are in
+	Meaning  string `json:"meaning"`  // Definition.Meaning of what was published; "" when it is not known
+}
+
+// Upstream is a view that is read.
+type Upstream struct {
+	Published
+	Meaning string
 }
 
 // At makes the frontier of a refresh that read the given sources at a lake snapshot. upstream returns
 // what was published for a source that is a view, as of that snapshot, or false for a plain table.
-func At(version int64, sources []Source, upstream func(uuid string) (Published, bool)) Frontier {
+func At(version int64, sources []Source, upstream func(uuid string) (Upstream, bool)) Frontier {
 	f := Frontier{SourceVersion: version, Tables: map[string]int64{}}
 	for _, s := range sources {
 		p, isView := upstream(s.UUID)
@@ -32,6 +46,15 @@ func At(version int64, sources []Source, upstream func(uuid string) (Published, 
 			f.Views = map[string]int64{}
 		}
 		f.Views[s.UUID] = p.Snapshot
+		if p.Snapshot > version {
+			// An older generation was read, perhaps under another definition.
+			f.read(s.UUID, ReadView{Snapshot: version})
+		} else {
+			f.read(s.UUID, ReadView{Snapshot: p.Snapshot, Meaning: p.Meaning})
+			for uuid, r := range p.Frontier.Read {
+				f.read(uuid, r)
+			}
+		}
 		for base, v := range p.Frontier.Tables {
 			if p.Snapshot > version {
 				// An older generation was read, and what that reflected is not known any more: count on nothing.
@@ -47,6 +70,16 @@ func At(version int64, sources []Source, upstream func(uuid string) (Published, 
 func (f *Frontier) reflect(base string, version int64) {
 	if v, ok := f.Tables[base]; !ok || version < v {
 		f.Tables[base] = version
+	}
+}
+
+// read notes a view; by two ways to the same one, the older reading counts.
+func (f *Frontier) read(uuid string, r ReadView) {
+	if f.Read == nil {
+		f.Read = map[string]ReadView{}
+	}
+	if old, ok := f.Read[uuid]; !ok || r.Snapshot < old.Snapshot {
+		f.Read[uuid] = r
 	}
 }
 

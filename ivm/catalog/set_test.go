@@ -166,22 +166,23 @@ func TestGraph(t *testing.T) {
 
 func TestFrontier(t *testing.T) {
 	published := map[string]Published{
-		"v": {Snapshot: 7, Frontier: Frontier{SourceVersion: 6, Tables: map[string]int64{"t": 6, "u": 4}}},
+		"v": {Snapshot: 7, Frontier: Frontier{SourceVersion: 6, Tables: map[string]int64{"t": 6, "u": 4}, Read: map[string]ReadView{"below": {3, "b"}}}},
 		"w": {Snapshot: 9, Frontier: Frontier{SourceVersion: 8, Tables: map[string]int64{"t": 8}}},
 	}
-	f := At(12, []Source{{UUID: "v"}, {UUID: "w"}, {UUID: "u"}, {UUID: "x"}}, func(uuid string) (Published, bool) {
+	f := At(12, []Source{{UUID: "v"}, {UUID: "w"}, {UUID: "u"}, {UUID: "x"}}, func(uuid string) (Upstream, bool) {
 		p, ok := published[uuid]
-		return p, ok
+		return Upstream{p, "m" + uuid}, ok
 	})
-	if got := string(f.Encode()); got != `{"source_version":12,"tables":{"t":6,"u":4,"x":12},"views":{"v":7,"w":9}}` {
+	if got := string(f.Encode()); got != `{"source_version":12,"tables":{"t":6,"u":4,"x":12},"views":{"v":7,"w":9},`+
+		`"read":{"below":{"snapshot":3,"meaning":"b"},"v":{"snapshot":7,"meaning":"mv"},"w":{"snapshot":9,"meaning":"mw"}}}` {
 		t.Errorf("got %s", got)
 	}
 	// An older source version reads an older generation of a view.
-	old := At(8, []Source{{UUID: "w"}, {UUID: "x"}}, func(uuid string) (Published, bool) {
+	old := At(8, []Source{{UUID: "w"}, {UUID: "x"}}, func(uuid string) (Upstream, bool) {
 		p, ok := published[uuid]
-		return p, ok
+		return Upstream{p, "m" + uuid}, ok
 	})
-	if got := string(old.Encode()); got != `{"source_version":8,"tables":{"t":0,"x":8},"views":{"w":9}}` {
+	if got := string(old.Encode()); got != `{"source_version":8,"tables":{"t":0,"x":8},"views":{"w":9},"read":{"w":{"snapshot":8,"meaning":""}}}` {
 		t.Errorf("got %s", got)
 	}
 	again, err := DecodeFrontier(f.Encode())
@@ -222,7 +223,7 @@ func TestStaleness(t *testing.T) {
 		{"the oldest counts", commits{"t": {11}, "u": {18}}, 9 * time.Minute},
 		{"clocks differ", commits{"t": {25}}, 0},
 	} {
-		lag, err := Staleness(context.Background(), c.commits, v, now)
+		lag, err := Resolve(Facts{}).Staleness(context.Background(), c.commits, v, now)
 		if err != nil || lag.By != c.behind {
 			t.Errorf("%s: %v, %v", c.name, lag, err)
 		}

@@ -18,17 +18,35 @@ type Lag struct {
 	By    time.Duration // the catalog's clock now, minus Since
 }
 
-// Staleness finds the first commit to a base table, seen through views, that
-// the published content of v does not reflect. now is the catalog's clock.
-func Staleness(ctx context.Context, h History, v *View, now time.Time) (Lag, error) {
+// Staleness finds the first commit that the published content of v does not
+// reflect: one to a base table, seen through views, or one that gave a view it
+// was computed from the content of another definition. now is the catalog's clock.
+func (s *Set) Staleness(ctx context.Context, h History, v *View, now time.Time) (Lag, error) {
 	var first time.Time
-	for base, reflected := range v.Published.Frontier.Tables {
-		at, ok, err := h.FirstChange(ctx, base, reflected)
-		if err != nil {
-			return Lag{}, err
-		}
+	look := func(table string, after int64) error {
+		at, ok, err := h.FirstChange(ctx, table, after)
 		if ok && (first.IsZero() || at.Before(first)) {
 			first = at
+		}
+		return err
+	}
+	for base, reflected := range v.Published.Frontier.Tables {
+		if err := look(base, reflected); err != nil {
+			return Lag{}, err
+		}
+	}
+	for uuid, read := range v.Published.Frontier.Read {
+		// A view that was dropped is as a dropped table: its readers say so when they refresh.
+		up := s.ByUUID(uuid)
+		if up == nil || up.Problem != nil || up.Published.Generation == 0 || up.Published.Snapshot <= read.Snapshot || up.Def.Meaning() == read.Meaning {
+			continue
+		}
+		// Publications under the old definition may be between, which were for changes of base tables that count all the same.
+		if err := look(uuid, read.Snapshot); err != nil {
+			return Lag{}, err
+		}
+		if first.IsZero() {
+			first = up.Published.At // it has no rows, before or now, or the history is gone
 		}
 	}
 	if first.IsZero() {

@@ -132,12 +132,17 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 		return Result{}, false, err
 	}
 	behind := false
-	frontier := catalog.At(pinned.Version(), sources, func(uuid string) (catalog.Published, bool) {
+	views := catalog.Resolve(facts)
+	frontier := catalog.At(pinned.Version(), sources, func(uuid string) (catalog.Upstream, bool) {
 		p, ok := facts.Published[uuid]
 		if ok && p.Snapshot > pinned.Version() {
 			behind = true
 		}
-		return p, ok
+		up := catalog.Upstream{Published: p}
+		if read := views.ByUUID(uuid); read != nil {
+			up.Meaning = read.Def.Meaning()
+		}
+		return up, ok
 	})
 	if behind && u.order.SourceVersion == nil && mayRepin {
 		return Result{}, true, nil

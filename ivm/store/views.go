@@ -327,7 +327,8 @@ func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string)
 	return s.Touch(ctx, tx)
 }
 
-// Unread is the oldest lake snapshot up to which some view with a max_staleness reflects a table of its; 0 when there is no such view.
+// Unread is the oldest lake snapshot up to which some view with a max_staleness reflects a table of its, or a view that was redefined since;
+// 0 when there is no such view.
 func (s *Store) Unread(ctx context.Context, tx metadata.Tx) (int64, error) {
 	rows, err := viewRows(ctx, tx, "")
 	if err != nil {
@@ -338,14 +339,26 @@ func (s *Store) Unread(ctx context.Context, tx metadata.Tx) (int64, error) {
 		return 0, err
 	}
 	oldest := int64(0)
+	meaning := map[string]string{}
+	for _, r := range rows {
+		if def, err := catalog.Decode(r.Definition); err == nil {
+			meaning[r.UUID] = def.Meaning()
+		}
+	}
 	for _, r := range rows {
 		def, err := catalog.Decode(r.Definition)
 		if err != nil || def.Options.MaxStaleness == nil {
 			continue // what cannot be read is refused anyway
 		}
-		for _, reflected := range done[r.UUID].Frontier.Tables {
+		at := done[r.UUID].Frontier
+		for _, reflected := range at.Tables {
 			if oldest == 0 || reflected < oldest {
 				oldest = reflected
+			}
+		}
+		for uuid, read := range at.Read { // since when it has another definition is told by its publications
+			if m, known := meaning[uuid]; known && m != read.Meaning && (oldest == 0 || read.Snapshot < oldest) {
+				oldest = read.Snapshot
 			}
 		}
 	}
