@@ -14,12 +14,12 @@ import (
 
 // prompt is a conversation on a terminal: statements end with a semicolon, and an error does not end it.
 type prompt struct {
-	conn        *connection
-	in          *os.File
-	out, errOut io.Writer
-	newPrinter  func(io.Writer) printer
-	bar         *progressBar
-	lines       chan string
+	conn       *connection
+	in         *os.File
+	errOut     io.Writer
+	newPrinter func() printer
+	bar        *progressBar
+	lines      chan string
 }
 
 // converse runs statements until the input ends, or Ctrl-C comes where nothing was typed.
@@ -77,7 +77,7 @@ func (p *prompt) answer(ctx context.Context, text string) {
 	defer stop()
 	items, err := ddl.Parse(text)
 	for i := 0; err == nil && i < len(items); i++ {
-		err = p.conn.run(ctx, items[i].Text, p.newPrinter(p.out), p.bar)
+		err = p.conn.run(ctx, items[i].Text, p.newPrinter(), p.bar)
 	}
 	if err != nil {
 		fmt.Fprintln(p.errOut, err)

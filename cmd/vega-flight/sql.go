@@ -54,7 +54,7 @@ server.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.command, "command", "c", "", "statements to run")
 	f.StringVarP(&o.file, "file", "f", "", "file of statements to run")
-	f.StringVarP(&o.format, "output", "o", "table", "table, csv, json (one object a line) or arrow (IPC stream)")
+	f.StringVarP(&o.format, "output", "o", "table", "table (a column a line where a terminal is too narrow), vertical, csv, json (one object a line) or arrow (IPC stream)")
 	f.StringVarP(&o.user, "user", "u", "", "user name")
 	f.StringVar(&o.token, "token", os.Getenv("VEGA_FLIGHT_TOKEN"), "bearer token (or VEGA_FLIGHT_TOKEN)")
 	f.StringVar(&o.apiKey, "api-key", os.Getenv("VEGA_FLIGHT_API_KEY"), "API key (or VEGA_FLIGHT_API_KEY)")
@@ -64,10 +64,11 @@ server.`,
 }
 
 func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writer, release func()) error {
-	newPrinter, ok := printers[o.format]
+	format, ok := printers[o.format]
 	if !ok {
-		return fmt.Errorf("%w: --output is table, csv, json or arrow, not %q", errUsage, o.format)
+		return fmt.Errorf("%w: --output is table, vertical, csv, json or arrow, not %q", errUsage, o.format)
 	}
+	newPrinter := func() printer { return format(out, screenWidth(out)) } // a terminal's width may change
 	terminal, ok := in.(*os.File)
 	asks := ok && o.command == "" && o.file == "" && term.IsTerminal(int(terminal.Fd()))
 	var items []ddl.Item
@@ -87,16 +88,16 @@ func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writ
 	defer conn.Close()
 	var bar *progressBar
 	if f, ok := errOut.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		bar = &progressBar{w: f}
+		bar = newProgressBar(f)
 	}
 	if asks {
-		p := &prompt{conn: conn, in: terminal, out: out, errOut: errOut, newPrinter: newPrinter, bar: bar, lines: make(chan string)}
+		p := &prompt{conn: conn, in: terminal, errOut: errOut, newPrinter: newPrinter, bar: bar, lines: make(chan string)}
 		release() // a Ctrl-C is for the statement that runs, not for the whole conversation
 		p.converse(context.WithoutCancel(ctx))
 		return nil
 	}
 	for _, item := range items {
-		if err := conn.run(ctx, item.Text, newPrinter(out), bar); err != nil {
+		if err := conn.run(ctx, item.Text, newPrinter(), bar); err != nil {
 			return err
 		}
 	}
@@ -129,6 +130,7 @@ func (c *connection) run(ctx context.Context, sql string, p printer, bar *progre
 	if err != nil {
 		return clientError(err)
 	}
+	defer bar.clear()
 	cancelled := false
 	for info.GetFlightDescriptor() != nil {
 		bar.show(info.GetProgress(), info.GetInfo().GetAppMetadata())
@@ -140,7 +142,6 @@ func (c *connection) run(ctx context.Context, sql string, p printer, bar *progre
 		}
 		next, err := c.poll(ctx, callCtx, info.GetFlightDescriptor())
 		if err != nil {
-			bar.clear()
 			return clientError(err)
 		}
 		if next != nil {

@@ -39,7 +39,7 @@ func TestFormats(t *testing.T) {
 	for format, want := range map[string]string{
 		"table": "i  s         d\n-  ----  -----\n1  a,b    1.50\n2  NULL   NULL\n3        -0.25\n(3 rows)\n",
 		"csv":   "i,s,d\n1,\"a,b\",1.50\n2,,\n3,\"\",-0.25\n",
-		"json":  `{"d":"1.5","i":1,"s":"a,b"}` + "\n" + `{"d":null,"i":2,"s":null}` + "\n" + `{"d":"-0.25","i":3,"s":""}` + "\n",
+		"json":  `{"i":1,"s":"a,b","d":1.50}` + "\n" + `{"i":2,"s":null,"d":null}` + "\n" + `{"i":3,"s":"","d":-0.25}` + "\n",
 	} {
 		if got := run(t, nil, "sql", s.Flight, "-c", rowsOfThree, "-o", format); got.out != want || got.code != 0 {
 			t.Errorf("%s: %+v", format, got)
@@ -77,7 +77,7 @@ func TestErrorsOfSQL(t *testing.T) {
 		{[]string{"http://127.0.0.1:1", "-c", "SELECT 1"}, 2, "the URI starts with"},
 		{[]string{s.Flight, "-c", "SELECT 1", "-f", "x"}, 2, "exclude each other"},
 		{[]string{s.Flight, "-f", filepath.Join(t.TempDir(), "none.sql")}, 1, "no such file"},
-		{[]string{s.Flight, "-o", "xml", "-c", "SELECT 1"}, 2, "table, csv, json or arrow"},
+		{[]string{s.Flight, "-o", "xml", "-c", "SELECT 1"}, 2, "table, vertical, csv, json or arrow"},
 		{[]string{s.Flight, "--token", "x", "--api-key", "y", "-c", "SELECT 1"}, 2, "exclude each other"},
 	} {
 		got := run(t, nil, append([]string{"sql"}, c.args...)...)

@@ -23,7 +23,10 @@ type terminal struct {
 	seen   strings.Builder
 }
 
-func open(t *testing.T, args ...string) *terminal {
+func open(t *testing.T, args ...string) *terminal { return openWide(t, 0, args...) }
+
+// openWide opens a terminal of a width; 0 is one that does not tell.
+func openWide(t *testing.T, columns uint16, args ...string) *terminal {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -32,6 +35,9 @@ func open(t *testing.T, args ...string) *terminal {
 	master := os.NewFile(uintptr(fd), "ptmx")
 	t.Cleanup(func() { _ = master.Close() }) // may be closed already
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
@@ -87,7 +93,7 @@ const endless = "SELECT count(*) AS n FROM range(300000) a(i), range(300000) b(j
 
 func TestProgressIsDrawnOnATerminalOnly(t *testing.T) {
 	s := start(t)
-	const sql = "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM range(5000) a(i), range(10000) b(j) WHERE (i * j) % 7 = 1; SELECT 'done' AS word"
+	const sql = "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM range(30000) a(i), range(30000) b(j) WHERE (i * j) % 7 = 1; SELECT 'done' AS word"
 	shown, code := open(t, "sql", s.Flight, "-c", sql).end()
 	if code != 0 || !regexp.MustCompile(`\r\x1b\[K\[[#.]{30}\] +\d+ % running: \w+`).MatchString(shown) {
 		t.Errorf("exit code %d, no bar in %q", code, shown)
@@ -98,6 +104,24 @@ func TestProgressIsDrawnOnATerminalOnly(t *testing.T) {
 	}
 	if got := run(t, nil, "sql", s.Flight, "-c", sql); got.code != 0 || got.err != "" || strings.Contains(got.out, "\x1b") {
 		t.Errorf("in a pipe: %+v", got)
+	}
+}
+
+// What ends at once flashes nothing, and rows that are too wide are still readable.
+func TestRowsFitTheTerminal(t *testing.T) {
+	s := start(t)
+	const sql = "CREATE TABLE t (i INTEGER); CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM t; SHOW MATERIALIZED VIEWS; SELECT 1 AS a, 2 AS b"
+	shown, code := openWide(t, 80, "sql", s.Flight, "-c", sql).end()
+	if code != 0 || !regexp.MustCompile(`schema_name: +main\r\nview_name: +v\r\n`).MatchString(shown) || !strings.Contains(shown, "(1 row)\r\na  b\r\n-  -\r\n1  2\r\n") {
+		t.Errorf("exit code %d, %q", code, shown)
+	}
+	for _, line := range strings.Split(shown, "\r\n") {
+		if len(line) > 80 && !strings.HasPrefix(line, "query:") {
+			t.Errorf("a line of %d columns: %q", len(line), line)
+		}
+	}
+	if wide := run(t, nil, "sql", s.Flight, "-c", "SHOW MATERIALIZED VIEWS"); !strings.HasPrefix(wide.out, "schema_name  view_name") {
+		t.Errorf("in a pipe: %+v", wide)
 	}
 }
 
