@@ -11,7 +11,8 @@
 //     passwords, SHA-256 for API keys and tokens (both are random, 256 bits).
 //   - A token belongs to one user. When the user leaves the file, or its
 //     password changes, every token of the user stops working.
-//   - Comparing a secret takes the same time whether or not the user exists.
+//   - A name that does not exist takes the time of one that does, also when
+//     the hashes in the file differ in their cost.
 //   - Failed logins slow down only the address and user name that failed.
 //   - A users file that cannot be read leaves the last good one in force.
 //

@@ -41,7 +41,8 @@ type user struct {
 type directory struct {
 	users map[string]*user
 	keys  map[[sha256.Size]byte]*key
-	decoy *passwordHash // as costly as the costliest real one; compared when the user does not exist
+	// passwords are all that are in force. One of them says what it costs to find out that a name has none.
+	passwords []*passwordHash
 }
 
 type key struct {
@@ -60,7 +61,6 @@ func parseDirectory(text []byte) (*directory, error) {
 	d := &directory{
 		users: make(map[string]*user, len(f.Users)),
 		keys:  map[[sha256.Size]byte]*key{},
-		decoy: &passwordHash{memory: defaultMemory, time: defaultTime, threads: defaultThreads, salt: make([]byte, saltLen), sum: make([]byte, sumLen)},
 	}
 	for name, in := range f.Users {
 		if err := checkUserName(name); err != nil {
@@ -73,9 +73,7 @@ func parseDirectory(text []byte) (*directory, error) {
 				return nil, fmt.Errorf("user %q: %w", name, err)
 			}
 			u.password = h
-			if uint64(h.memory)*uint64(h.time) > uint64(d.decoy.memory)*uint64(d.decoy.time) {
-				d.decoy.memory, d.decoy.time, d.decoy.threads = h.memory, h.time, h.threads
-			}
+			d.passwords = append(d.passwords, h)
 		}
 		for i, k := range in.APIKeys {
 			sum, err := parseAPIKeyHash(k.Hash)

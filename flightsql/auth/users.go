@@ -177,7 +177,7 @@ func (u *Users) verifyPassword(ctx context.Context, remote, name, password strin
 	d := u.current.Load()
 	who := d.users[name]
 	if who == nil || who.password == nil {
-		d.decoy.matches(password) // as long as for a user who exists
+		d.decoy(name).matches(password) // as long as for a user who exists
 		u.slow.failed(pair)
 		return nil, errBadLogin
 	}
