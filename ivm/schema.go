@@ -2,6 +2,7 @@ package ivm
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -50,10 +51,13 @@ func viewsTable(streaming bool) *arrow.Schema {
 
 // statusTable is the row of statements that have nothing else to say.
 var statusTable = table[string]{
-	{"status", text, true, func(verb string) any { return verb }, "The statement that was done."},
+	{"status", text, true, func(verb string) any { return verb }, "The statement that was done: its verb and kind of object."},
 }
 
-func status(verb string) Result { return statusTable.result(verb) }
+func status(verb string) Result { return statusTable.result(tag(verb)) }
+
+// tag is what a status says: the verb and the kind of object, whatever else the statement said.
+func tag(verb string) string { return strings.Replace(verb, "CREATE OR REPLACE ", "CREATE ", 1) }
 
 // acceptance is a job that nobody waits for, or none when there was nothing to do.
 type acceptance struct {
@@ -77,7 +81,7 @@ var acceptedTable = table[acceptance]{
 	{"submitted_at", instant, false, func(a acceptance) any { return a.of(func(j job.Job) any { return j.SubmittedAt }) }, "When the job was submitted."},
 }
 
-func accepted(verb string, j job.Job) Result { return acceptedTable.result(acceptance{verb, &j}) }
+func accepted(verb string, j job.Job) Result { return acceptedTable.result(acceptance{tag(verb), &j}) }
 
 // conform gives a statement that found nothing to do the schema that was announced for it.
 func conform(stmt ddl.Statement, r Result) Result {
@@ -86,7 +90,7 @@ func conform(stmt ddl.Statement, r Result) Result {
 		return r
 	}
 	r.Release()
-	return acceptedTable.result(acceptance{verb: s.Verb()})
+	return acceptedTable.result(acceptance{verb: tag(s.Verb())})
 }
 
 // refreshTable is the row of REFRESH.

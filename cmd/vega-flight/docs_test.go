@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,40 +11,13 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-)
 
-var update = flag.Bool("update", false, "write the tables of docs/operations.md")
+	"github.com/vegadb/vega-flight/docs/tables"
+)
 
 // TestOperationsListEveryOptionAndFigure keeps the tables of the operations page as the code has them.
 func TestOperationsListEveryOptionAndFigure(t *testing.T) {
-	const file = "../../docs/operations.md"
-	old, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]string{"options": optionsTable(), "metrics": metricsTable(t)}
-	section := regexp.MustCompile(`(?s)<!-- (\w+) -->\n(.*?)<!-- end -->`)
-	text := section.ReplaceAllStringFunc(string(old), func(s string) string {
-		name := section.FindStringSubmatch(s)[1]
-		body, ok := tables[name]
-		if !ok {
-			t.Errorf("the page has a table %q that nobody writes", name)
-		}
-		delete(tables, name)
-		return "<!-- " + name + " -->\n\n" + body + "\n<!-- end -->"
-	})
-	for name := range tables {
-		t.Errorf("the page has no place for the table %q", name)
-	}
-	switch {
-	case text == string(old):
-	case *update:
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("the tables of %s are old: go test ./cmd/vega-flight -update", file)
-	}
+	tables.Keep(t, "../../docs/operations.md", map[string]string{"options": optionsTable(), "metrics": metricsTable(t)})
 }
 
 // The design notes name the tests that try to break what always holds: they exist.

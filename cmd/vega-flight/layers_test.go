@@ -27,6 +27,7 @@ var layers = []layer{
 	{"cmd/vega-flight", []string{"flightsql/...", "ivm/...", "ducklake/...", "plugin"}},
 	{"bench", []string{"flightsql/...", "ivm/...", "ducklake/..."}},
 	{"demo", nil},
+	{"docs/tables", nil},
 	{"integration", []string{"flightsql/...", "ivm/...", "ducklake/...", "integration/..."}},
 	{"plugin", []string{"flightsql/..."}},
 

@@ -46,6 +46,11 @@ func run(args []string) int {
 		Short:         "A DuckLake behind Arrow Flight SQL, with materialized views that stay right",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if line := misspelt(os.Environ()); line != "" && cmd.Name() != "serve" { // which has a log
+				fmt.Fprintln(cmd.ErrOrStderr(), "vega-flight: warning:", line)
+			}
+		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
 	root.AddCommand(serveCommand(stop), sqlCommand(stop), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())

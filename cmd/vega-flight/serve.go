@@ -57,6 +57,9 @@ func serveCommand(release func()) *cobra.Command {
 func serve(ctx context.Context, c *Config, release func()) (err error) {
 	log := newLog(c)
 	slog.SetDefault(log)
+	if line := misspelt(os.Environ()); line != "" {
+		log.Warn(line)
+	}
 	ready := false
 	defer func() {
 		switch {

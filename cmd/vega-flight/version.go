@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker for releases: -ldflags "-X main.version=v1.2.3".
+// version is set by the linker; `make build` takes it from git.
 var version = "dev"
 
 // revision is the commit the binary was built from, if the build knew it.
