@@ -56,6 +56,9 @@ func (s *Service) ingest(ctx context.Context, sess *session, cmd flightsql.State
 	if err != nil {
 		return 0, err
 	}
+	if err := loadable(rows.Schema()); err != nil {
+		return 0, err
+	}
 	return sess.lake.Ingest(ctx, spec, &arriving{received: rows, svc: s})
 }
 

@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -202,9 +203,24 @@ func (x *execution) change(ctx context.Context, a *gate.Analysis) (*stream, erro
 		return nil, err
 	}
 	if !counts(a) {
-		return x.status(statusSchema, a.Kind.String()), nil
+		return x.status(statusSchema, tag(a)), nil
 	}
 	return x.count(affected), nil
+}
+
+// tag is what a status says: the verb and the kind of object.
+func tag(a *gate.Analysis) string {
+	objects := a.Drops
+	if a.Kind == gate.Alter {
+		objects = a.Alters
+	}
+	if (a.Kind == gate.Drop || a.Kind == gate.Alter) && len(objects) > 0 {
+		if objects[0].Type == gate.TableMacroObject {
+			return a.Kind.String() + " MACRO TABLE"
+		}
+		return a.Kind.String() + " " + strings.ToUpper(string(objects[0].Type))
+	}
+	return a.Kind.String()
 }
 
 // readsVega refuses changes that read the reserved catalog, whose tables have rows for queries only.

@@ -39,6 +39,9 @@ func withoutAt(sql string) (string, []atClause, error) {
 				depth++
 			case t.op(')'):
 				depth--
+			case t.kind == param:
+				return "", nil, fault.InvalidParameter.Newf("AT takes a constant, and %s is a parameter", t.text).At(t.start).
+					WithHint("write the value into the statement; the lake's snapshots() lists the versions with their times")
 			case t.name() && !constantWord[t.lower]:
 				return "", nil, fault.StatementForbidden.Newf("AT takes a constant").At(t.start)
 			}
