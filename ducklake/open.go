@@ -219,7 +219,7 @@ func (l *Lake) attachFile(ctx context.Context) error {
 	if err := l.attachCatalog(ctx, file, create, nil); err != nil {
 		return err
 	}
-	l.store, err = metadata.OpenDuckDB(l.config.Name, func() (metadata.Conn, error) { return l.db.Connect() })
+	l.store, err = metadata.OpenDuckDB(l.config.Name, l.connectCatalog)
 	if err != nil {
 		return err
 	}

@@ -114,10 +114,24 @@ func newValue(arg any, want ddb.Type) (ddb.Value, error) {
 		return ddb.CreateDecimal(ddb.NewDecimal(x.Width, x.Scale, h)), nil
 	case uuid.UUID:
 		return ddb.CreateUUID(uuidParts(x)), nil
+	case []int64:
+		return bigints(x), nil
 	case arrowCell:
 		return x.value()
 	}
 	return ddb.Value{}, fmt.Errorf("duck: a %T cannot be bound", arg)
+}
+
+// bigints is a value of type BIGINT[].
+func bigints(x []int64) ddb.Value {
+	vs := make(values, len(x))
+	defer vs.destroy()
+	for i, n := range x {
+		vs[i] = ddb.CreateInt64(n)
+	}
+	t := ddb.CreateLogicalType(ddb.TypeBigInt)
+	defer ddb.DestroyLogicalType(&t)
+	return ddb.CreateListValue(t, vs)
 }
 
 func hugeInt(b *big.Int) (ddb.HugeInt, bool) {

@@ -20,6 +20,8 @@ type Conn struct {
 	closing bool    // Close has begun
 	closed  bool    // raw is gone
 	reader  *Reader // the open one
+
+	kept preparedSet // of whoever has the turn
 }
 
 // Progress is how far the running statement is.
@@ -80,12 +82,12 @@ func (c *Conn) Exec(ctx context.Context, sql string, args ...any) (int64, error)
 	defer c.give()
 	stop := c.watch(ctx)
 	defer stop()
-	last, err := c.runAllButLast(sql)
+	last, done, err := c.statement(sql)
 	if err != nil || last == nil {
 		return 0, withContext(ctx, err)
 	}
-	defer last.destroy()
 	changed, err := last.exec(args)
+	done(err)
 	return changed, withContext(ctx, err)
 }
 
@@ -127,12 +129,12 @@ func (c *Conn) Rows(ctx context.Context, sql string, args ...any) ([][]any, erro
 	defer c.give()
 	stop := c.watch(ctx)
 	defer stop()
-	last, err := c.runAllButLast(sql)
+	last, done, err := c.statement(sql)
 	if err != nil || last == nil {
 		return nil, withContext(ctx, err)
 	}
-	defer last.destroy()
 	rows, err := last.rows(args)
+	done(err)
 	return rows, withContext(ctx, err)
 }
 
@@ -238,6 +240,7 @@ func (c *Conn) Close() error {
 	defer c.life.Unlock()
 	if !c.closed {
 		c.closed = true
+		c.kept.clear()
 		ddb.Disconnect(&c.raw)
 	}
 	return nil

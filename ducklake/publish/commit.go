@@ -15,15 +15,15 @@ import (
 
 // work is a publication on its way.
 type work struct {
-	pub        *Publication
-	index      int    // in the caller's order
-	inlineInto string // the table for the delta's rows; "" makes files of them
-	enc        *encoded
-	locations  []Location
-	class      metadata.Class
-	known      bool
-	done       bool // committed, by this attempt or by one whose answer was lost
-	result     Result
+	pub       *Publication
+	index     int    // in the caller's order
+	into      target // for the delta's rows; without a name they become files
+	enc       *encoded
+	locations []Location
+	class     metadata.Class
+	known     bool
+	done      bool // committed, by this attempt or by one whose answer was lost
+	result    Result
 }
 
 const (
@@ -109,7 +109,7 @@ func (p *Publisher) publish(ctx context.Context, batch []*work, results []Result
 			pub.Seen = seen
 			w.pub, w.locations = &pub, locations
 		case errors.As(err, &drop) && errors.Is(drop.err, errRestage):
-			drop.w.inlineInto = ""
+			drop.w.into = target{}
 			err = p.encode(ctx, drop.w)
 			if err != nil {
 				results[drop.w.index].Err = err
@@ -160,11 +160,8 @@ func (p *Publisher) ready(ctx context.Context, w *work) error {
 	}
 	w.locations = w.pub.Delta.Delete
 	if len(w.pub.Delta.Insert) > 0 {
-		err := p.Store.View(ctx, func(tx metadata.Tx) (err error) {
-			w.inlineInto, err = inlineInto(ctx, tx, w.pub.Table.ID)
-			return err
-		})
-		if err != nil {
+		var err error
+		if w.into, err = p.target(ctx, w.pub.Table.ID); err != nil {
 			return err
 		}
 	}

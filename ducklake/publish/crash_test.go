@@ -35,7 +35,7 @@ func TestChild(t *testing.T) {
 	}
 	kind, err := strconv.Atoi(os.Getenv(childKind))
 	must(t, err)
-	l := openLakeAt(t, laketest.Kind(kind), dir, os.Getenv(childDSN), "crash")
+	l := openLakeAt(t, laketest.Kind(kind), dir, os.Getenv(childDSN), "crash", false)
 	p := l.publisher(func(c *publish.Config) {
 		c.Faults.Staged = func() { fmt.Println("staged") }
 		c.Faults.BeforeCommit = func() error { fmt.Println("writing"); return nil }
@@ -65,7 +65,7 @@ func TestKilledWhilePublishing(t *testing.T) {
 		if kind == laketest.PostgreSQL {
 			dsn = laketest.PostgresDSN(t)
 		}
-		l := openLakeAt(t, kind, dir, dsn, "crash")
+		l := openLakeAt(t, kind, dir, dsn, "crash", false)
 		p := l.publisher()
 		table := l.published(p, "v", "k BIGINT")
 		one(t, p, publish.Publication{CommitID: commitID(), Table: table, Swap: publish.Swap{UUID: "v"}})
@@ -79,11 +79,11 @@ func TestKilledWhilePublishing(t *testing.T) {
 		for n := range kills {
 			// The moment: after so many lines, each of which is a step of the child.
 			acked = max(acked, runAndKill(t, dir, kind, dsn, 1+n*7%11))
-			l := openLakeAt(t, kind, dir, dsn, "crash")
+			l := openLakeAt(t, kind, dir, dsn, "crash", false)
 			checkAfterKill(t, l, acked)
 			l.close()
 		}
-		l = openLakeAt(t, kind, dir, dsn, "crash")
+		l = openLakeAt(t, kind, dir, dsn, "crash", false)
 		p = l.publisher()
 		// The last child's files are removed by its owner's name, and nothing else is.
 		must(t, p.DiscardOwner(ctx, publish.Fence{ServerID: "child", Epoch: 1 << 62}))

@@ -62,7 +62,7 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		if rows > int64(p.InlineRows) || w.inlineInto == "" {
+		if rows > int64(p.InlineRows) || w.into.name == "" {
 			return p.stageDelta(ctx, c, w, deltaView)
 		}
 		w.enc.batches = pub.Delta.Insert
@@ -78,6 +78,10 @@ func (p *Publisher) stageDelta(ctx context.Context, c *duck.Conn, w *work, from 
 
 func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (err error) {
 	table := w.pub.Table
+	if p.Store.Dialect() == metadata.DuckDB && isFlat(table) {
+		w.enc.stats, err = flatStats(ctx, c, table)
+		return err
+	}
 	columns := make([]string, len(table.Columns))
 	for i, col := range table.Columns {
 		columns[i] = fmt.Sprintf("CAST(c%d AS %s) AS c%d", i, col.SQLType(), i)
@@ -152,18 +156,7 @@ func inlinedStats(ctx context.Context, c *duck.Conn, table metadata.TableInfo) (
 				from = "SELECT unnest(map_values(v)) AS v FROM (" + from + ")"
 			}
 		}
-		low, high, nan := "NULL::VARCHAR", "NULL::VARCHAR", "NULL::BOOLEAN"
-		switch kind := orderOf(l.typ); kind {
-		case unordered:
-		case byFloat:
-			low, high = "CAST(min(v) FILTER (NOT isnan(v)) AS VARCHAR)", "CAST(max(v) FILTER (NOT isnan(v)) AS VARCHAR)"
-			nan = "coalesce(bool_or(isnan(v)), false)"
-		default:
-			low, high = "CAST(min(v) AS VARCHAR)", "CAST(max(v) AS VARCHAR)"
-			if l.typ == "json" { // compared as text, as in the catalog
-				low, high = "min(CAST(v AS VARCHAR))", "max(CAST(v AS VARCHAR))"
-			}
-		}
+		low, high, nan := bounds("v", l.typ)
 		parts[i] = fmt.Sprintf("SELECT %d, count(*), count(*) - count(v), %s, %s, %s FROM (%s)", i, low, high, nan, from)
 	}
 	rows, err := c.Rows(ctx, strings.Join(parts, " UNION ALL "))
@@ -176,19 +169,62 @@ func inlinedStats(ctx context.Context, c *duck.Conn, table metadata.TableInfo) (
 		if !ok {
 			return nil, fmt.Errorf("publish: statistics of a delta: %v", r)
 		}
-		a := added{leaf: leaves[i].id}
-		a.values, _ = r[1].(int64)
-		a.nulls, _ = r[2].(int64)
-		if s, ok := r[3].(string); ok {
-			a.min = &s
+		out[i] = scanAdded(leaves[i].id, r[1:])
+	}
+	return out, nil
+}
+
+// bounds are the expressions of a column's least and greatest value, as texts, and of whether it has a NaN.
+func bounds(v, typ string) (low, high, nan string) {
+	switch orderOf(typ) {
+	case unordered:
+		return "NULL::VARCHAR", "NULL::VARCHAR", "NULL::BOOLEAN"
+	case byFloat:
+		return fmt.Sprintf("CAST(min(%[1]s) FILTER (NOT isnan(%[1]s)) AS VARCHAR)", v), fmt.Sprintf("CAST(max(%[1]s) FILTER (NOT isnan(%[1]s)) AS VARCHAR)", v),
+			fmt.Sprintf("coalesce(bool_or(isnan(%s)), false)", v)
+	}
+	low, high = fmt.Sprintf("CAST(min(%s) AS VARCHAR)", v), fmt.Sprintf("CAST(max(%s) AS VARCHAR)", v)
+	if typ == "json" { // compared as text, as in the catalog
+		low, high = fmt.Sprintf("min(CAST(%s AS VARCHAR))", v), fmt.Sprintf("max(CAST(%s AS VARCHAR))", v)
+	}
+	return low, high, "NULL::BOOLEAN"
+}
+
+// scanAdded reads values, nulls, min, max and nan of a leaf.
+func scanAdded(leaf int64, r []any) added {
+	a := added{leaf: leaf, min: optional[string](r[2]), max: optional[string](r[3]), nan: optional[bool](r[4])}
+	a.values, _ = r[0].(int64)
+	a.nulls, _ = r[1].(int64)
+	return a
+}
+
+// isFlat reports whether no column is nested.
+func isFlat(table metadata.TableInfo) bool {
+	for _, c := range table.Columns {
+		if len(c.Children) > 0 {
+			return false
 		}
-		if s, ok := r[4].(string); ok {
-			a.max = &s
-		}
-		if b, ok := r[5].(bool); ok {
-			a.nan = &b
-		}
-		out[i] = a
+	}
+	return true
+}
+
+// flatStats computes the statistics of a delta whose columns are not nested, in one pass over the registered rows.
+func flatStats(ctx context.Context, c *duck.Conn, table metadata.TableInfo) ([]added, error) {
+	casts, parts := make([]string, len(table.Columns)), make([]string, 0, 5*len(table.Columns))
+	for i, col := range table.Columns {
+		casts[i] = fmt.Sprintf("CAST(c%d AS %s) AS c%d", i, col.SQLType(), i)
+		v := fmt.Sprintf("c%d", i)
+		low, high, nan := bounds(v, col.Type)
+		parts = append(parts, "count(*)", fmt.Sprintf("count(*) - count(%s)", v), low, high, nan)
+	}
+	rows, err := c.Rows(ctx, `SELECT `+strings.Join(parts, ", ")+` FROM (SELECT `+strings.Join(casts, ", ")+
+		` FROM temp.main.`+deltaView+` AS q(`+positions(len(casts))+`))`)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]added, len(table.Columns))
+	for i, col := range table.Columns {
+		out[i] = scanAdded(col.ID, rows[0][5*i:5*i+5])
 	}
 	return out, nil
 }

@@ -31,23 +31,36 @@ type lake struct {
 	conn  *duck.Conn
 	store metadata.Store
 	lock  *metadata.CommitLock
+	plain bool // DuckDB plans by statistics, as it does in other programs, and no statement stays prepared
 }
 
 var schemas atomic.Int64
 
+// newLake opens a lake as the server does.
 func newLake(t testing.TB, kind laketest.Kind) *lake {
+	t.Helper()
+	return makeLake(t, kind, false)
+}
+
+// newPlainLake opens a lake as other programs do: its readers believe the statistics.
+func newPlainLake(t testing.TB, kind laketest.Kind) *lake {
+	t.Helper()
+	return makeLake(t, kind, true)
+}
+
+func makeLake(t testing.TB, kind laketest.Kind, plain bool) *lake {
 	t.Helper()
 	dsn, schema := "", ""
 	if kind == laketest.PostgreSQL {
 		dsn, schema = laketest.PostgresDSN(t), fmt.Sprintf("publish_%d", schemas.Add(1))
 	}
-	return openLakeAt(t, kind, t.TempDir(), dsn, schema)
+	return openLakeAt(t, kind, t.TempDir(), dsn, schema, plain)
 }
 
 // openLakeAt opens the lake of a folder and, for PostgreSQL, a schema.
-func openLakeAt(t testing.TB, kind laketest.Kind, dir, dsn, schema string) *lake {
+func openLakeAt(t testing.TB, kind laketest.Kind, dir, dsn, schema string, plain bool) *lake {
 	t.Helper()
-	l := &lake{t: t, kind: kind, lock: metadata.NewCommitLock(), data: filepath.Join(dir, "files") + "/"}
+	l := &lake{t: t, kind: kind, lock: metadata.NewCommitLock(), data: filepath.Join(dir, "files") + "/", plain: plain}
 	if kind == laketest.PostgreSQL {
 		l.where = fmt.Sprintf("'ducklake:postgres:%s' AS lake (DATA_PATH '%s', METADATA_SCHEMA '%s')", dsn, l.data, schema)
 	} else {
@@ -58,7 +71,13 @@ func openLakeAt(t testing.TB, kind laketest.Kind, dir, dsn, schema string) *lake
 	if kind == laketest.PostgreSQL {
 		l.store, err = metadata.OpenPostgres(ctx, dsn, schema)
 	} else {
-		l.store, err = metadata.OpenDuckDB("lake", func() (metadata.Conn, error) { return l.db.Connect() })
+		l.store, err = metadata.OpenDuckDB("lake", func() (metadata.Conn, error) {
+			c, err := l.db.Connect()
+			if err == nil && !plain {
+				must(t, c.Keep(context.Background(), 128))
+			}
+			return c, err
+		})
 	}
 	must(t, err)
 	t.Cleanup(l.close)
@@ -70,6 +89,9 @@ func (l *lake) open() {
 	l.db, err = duck.Open("", duck.Options{Config: map[string]string{"threads": "2"}})
 	must(l.t, err)
 	l.conn = l.connect()
+	if !l.plain {
+		l.exec("SET GLOBAL disabled_optimizers = 'statistics_propagation,compressed_materialization'")
+	}
 	for _, file := range extensions(l.t) {
 		l.exec("LOAD '" + file + "'")
 	}

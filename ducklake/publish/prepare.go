@@ -75,24 +75,57 @@ func inlinedTables(ctx context.Context, tx metadata.Tx, tableID int64) ([]string
 	return out, nil
 }
 
-// inlineInto is the table that new inlined rows go to: the newest, if its columns are the table's columns of now, else "".
-func inlineInto(ctx context.Context, tx metadata.Tx, tableID int64) (string, error) {
-	rows, err := tx.Query(ctx, `SELECT i.table_name,
+// target is where new inlined rows go, as of a schema version of the lake.
+type target struct {
+	name          string // "" when new rows cannot be inlined
+	schemaVersion int64
+}
+
+// target is remembered from commit to commit: it can only change with the lake's schema version, which every commit looks at.
+func (p *Publisher) target(ctx context.Context, tableID int64) (target, error) {
+	p.mu.Lock()
+	t, known := p.targets[tableID]
+	p.mu.Unlock()
+	if known {
+		return t, nil
+	}
+	err := p.Store.View(ctx, func(tx metadata.Tx) (err error) {
+		t, err = inlineInto(ctx, tx, tableID)
+		return err
+	})
+	if err == nil {
+		p.mu.Lock()
+		p.targets[tableID] = t
+		p.mu.Unlock()
+	}
+	return t, err
+}
+
+func (p *Publisher) forgetTarget(tableID int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.targets, tableID)
+}
+
+// inlineInto is the table that new inlined rows go to: the newest, if its columns are the table's columns of now.
+func inlineInto(ctx context.Context, tx metadata.Tx, tableID int64) (target, error) {
+	rows, err := tx.Query(ctx, `SELECT (SELECT schema_version FROM {M}ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1), i.table_name,
 			coalesce((SELECT max(v.begin_snapshot) FROM {M}ducklake_schema_versions v WHERE v.table_id = i.table_id AND v.schema_version = i.schema_version),
 				(SELECT min(t.begin_snapshot) FROM {M}ducklake_table t WHERE t.table_id = i.table_id)),
 			(SELECT max(greatest(c.begin_snapshot, coalesce(c.end_snapshot, 0))) FROM {M}ducklake_column c WHERE c.table_id = i.table_id)
 		FROM {M}ducklake_inlined_data_tables i WHERE i.table_id = $1 ORDER BY i.schema_version DESC LIMIT 1`, tableID)
 	if err != nil || len(rows) == 0 {
-		return "", err
+		return target{}, err
 	}
-	name, ok := rows[0][0].(string)
-	since, ok2 := rows[0][1].(int64)
-	changed, ok3 := rows[0][2].(int64)
-	if !ok || !ok2 || !ok3 {
-		return "", fault.LakeUnreadable.Newf("table %d has a malformed entry in ducklake_inlined_data_tables", tableID)
+	version, ok0 := rows[0][0].(int64)
+	name, ok := rows[0][1].(string)
+	since, ok2 := rows[0][2].(int64)
+	changed, ok3 := rows[0][3].(int64)
+	if !ok0 || !ok || !ok2 || !ok3 {
+		return target{}, fault.LakeUnreadable.Newf("table %d has a malformed entry in ducklake_inlined_data_tables", tableID)
 	}
 	if since < changed {
-		return "", nil
+		name = ""
 	}
-	return name, nil
+	return target{name: name, schemaVersion: version}, nil
 }

@@ -64,7 +64,8 @@ type Publisher struct {
 	log *slog.Logger
 
 	mu       sync.Mutex
-	prepared map[int64]bool // tables whose inlined delete table exists
+	prepared map[int64]bool   // tables whose inlined delete table exists
+	targets  map[int64]target // by table id
 }
 
 // New makes a publisher and brings its tables in the catalog up to date.
@@ -84,7 +85,7 @@ func New(ctx context.Context, c Config) (*Publisher, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	p := &Publisher{Config: c, log: log.With("component", "publish"), prepared: map[int64]bool{}}
+	p := &Publisher{Config: c, log: log.With("component", "publish"), prepared: map[int64]bool{}, targets: map[int64]target{}}
 	if err := metadata.Migrate(ctx, c.Store, Component, Migrations()); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type ruleLake struct {
 }
 
 func newRuleLake(t *testing.T, kind laketest.Kind, broken publish.Rule) *ruleLake {
-	r := &ruleLake{lake: newLake(t, kind)}
+	r := &ruleLake{lake: newPlainLake(t, kind)}
 	r.exec("CALL lake.set_option('data_inlining_row_limit', 1000)")
 	r.p = r.publisher(func(c *publish.Config) { c.Faults.Break = broken })
 	r.table = r.published(r.p, "v", "k BIGINT")

@@ -82,7 +82,7 @@ type twin struct {
 }
 
 func newTwin(t *testing.T, kind laketest.Kind, seed uint64, change ...func(*publish.Config)) *twin {
-	w := &twin{lake: newLake(t, kind), rng: rand.New(rand.NewPCG(seed, 1)), at: map[int64]bool{}, untrue: map[int64]bool{}, nextID: 100}
+	w := &twin{lake: makeLake(t, kind, seed%2 == 0), rng: rand.New(rand.NewPCG(seed, 1)), at: map[int64]bool{}, untrue: map[int64]bool{}, nextID: 100}
 	limit := []int{10, 1000}[seed%2]
 	w.exec(fmt.Sprintf("CALL lake.set_option('data_inlining_row_limit', %d)", limit))
 	w.p = w.publisher(append([]func(*publish.Config){func(c *publish.Config) { c.InlineRows = 6 }}, change...)...)

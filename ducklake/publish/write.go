@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -115,12 +114,23 @@ func (x *writer) delta(ctx context.Context, inlined []string) error {
 		x.did(metadata.InsertedInto)
 		return x.addFiles(ctx, enc.staged)
 	}
-	if len(inlined) == 0 || inlined[len(inlined)-1] != x.w.inlineInto {
+	into := x.w.into.name
+	if x.w.into.schemaVersion != x.snap.SchemaVersion {
+		x.p.forgetTarget(x.table)
+		now, err := inlineInto(ctx, x.tx, x.table)
+		if err != nil {
+			return err
+		}
+		if now.name != into {
+			return errRestage
+		}
+	}
+	if len(inlined) == 0 || inlined[len(inlined)-1] != into {
 		return errRestage
 	}
 	x.did(metadata.InlinedInsert)
 	x.added = append(x.added, addition{rows: enc.rows, stats: enc.stats})
-	return x.insertInlined(ctx, x.w.inlineInto)
+	return x.insertInlined(ctx, into)
 }
 
 // errRestage says that the delta's rows cannot be inlined any more.
@@ -146,14 +156,14 @@ func (x *writer) deleteRows(ctx context.Context, inlined []string) error {
 		return err
 	}
 	for part := range slices.Chunk(inCatalog, idChunk) {
-		ids := make([]string, len(part))
+		ids := make([]int64, len(part))
 		for i, l := range part {
-			ids[i] = strconv.FormatInt(l.Position, 10)
+			ids[i] = l.Position
 		}
 		ended := int64(0)
 		for _, t := range inlined {
 			n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t)+` SET end_snapshot = $1
-				WHERE end_snapshot IS NULL AND begin_snapshot <> $1 AND row_id IN (`+strings.Join(ids, ",")+`)`, x.snap.ID)
+				WHERE end_snapshot IS NULL AND begin_snapshot <> $1 AND row_id IN (SELECT unnest($2::BIGINT[]))`, x.snap.ID, ids)
 			if err != nil {
 				return err
 			}
@@ -191,26 +201,20 @@ func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
 	if stray > 0 {
 		return x.stray(stray, "in files")
 	}
-	table := `{M}` + metadata.QuoteIdent(inlinedDeletes(x.table))
 	for part := range slices.Chunk(at, idChunk) {
-		var pairs, values strings.Builder
+		files, places := make([]int64, len(part)), make([]int64, len(part))
 		for i, l := range part {
-			if i > 0 {
-				pairs.WriteByte(',')
-				values.WriteByte(',')
-			}
-			fmt.Fprintf(&pairs, "(%d,%d)", l.File, l.Position)
-			fmt.Fprintf(&values, "(%d,%d,%d)", l.File, l.Position, x.snap.ID)
+			files[i], places[i] = l.File, l.Position
 		}
-		rows, err := x.tx.Query(ctx, `SELECT count(*) FROM (VALUES `+pairs.String()+`) v(f, p) JOIN `+table+` d ON d.file_id = v.f AND d.row_id = v.p`)
+		table := `{M}` + metadata.QuoteIdent(inlinedDeletes(x.table))
+		n, err := x.tx.Exec(ctx, `INSERT INTO `+table+` (file_id, row_id, begin_snapshot) SELECT f, p, $3::BIGINT
+			FROM (SELECT unnest($1::BIGINT[]) AS f, unnest($2::BIGINT[]) AS p) AS v
+			WHERE NOT EXISTS (SELECT 1 FROM `+table+` AS d WHERE d.file_id = v.f AND d.row_id = v.p)`, files, places, x.snap.ID)
 		if err != nil {
 			return err
 		}
-		if n, _ := rows[0][0].(int64); n > 0 {
-			return x.stray(n, "in files")
-		}
-		if _, err := x.tx.Exec(ctx, `INSERT INTO `+table+` VALUES `+values.String()); err != nil {
-			return err
+		if n != int64(len(part)) {
+			return x.stray(int64(len(part))-n, "in files")
 		}
 	}
 	return nil
@@ -351,8 +355,8 @@ func (x *writer) insertArrow(ctx context.Context, target string, first int64) (n
 	for i, c := range x.w.pub.Table.Columns {
 		casts[i] = fmt.Sprintf("CAST(c%d AS %s)", i, c.SQLType())
 	}
-	return x.tx.Exec(ctx, target+fmt.Sprintf(` SELECT %d + row_number() OVER () - 1, %d, NULL, %s FROM temp.main.%s AS q(%s)`,
-		first, x.snap.ID, strings.Join(casts, ", "), deltaView, positions(len(casts))))
+	return x.tx.Exec(ctx, target+fmt.Sprintf(` SELECT $1::BIGINT + row_number() OVER () - 1, $2::BIGINT, NULL, %s FROM temp.main.%s AS q(%s)`,
+		strings.Join(casts, ", "), deltaView, positions(len(casts))), first, x.snap.ID)
 }
 
 // changesMade is the publication's part of the snapshot's changes_made.
