@@ -31,7 +31,9 @@ type Config struct {
 	// TempDir is where spooled results and DuckDB's spill go; "" is the system's.
 	TempDir     string
 	MemoryLimit string // DuckDB's, as in '8GB'
-	Threads     int    // DuckDB's; 0 is one a core
+	// MemoryCeiling bounds the resident memory of the whole process, in bytes; 0 is not at all. It holds for all lakes of the process.
+	MemoryCeiling int64
+	Threads       int // DuckDB's; 0 is one a core
 	// ServerID names this server among those that open the lake; default a new one.
 	ServerID string
 	// SpoolQuota bounds the disk that open results of all sessions may be spooled to, in bytes; default 10 GiB.

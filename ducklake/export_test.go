@@ -2,6 +2,7 @@ package ducklake
 
 import (
 	"context"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
@@ -90,3 +91,6 @@ type goneStore struct{ metadata.Store }
 func (goneStore) Update(context.Context, func(metadata.Tx) error) error {
 	return fault.CatalogGone.Newf("it is not there")
 }
+
+// Relieve does what the memory watch does when the process has a ceiling.
+func (l *Lake) Relieve(ceiling uint64) bool { return l.relieve(ceiling, time.Now()) }

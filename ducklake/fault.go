@@ -30,7 +30,8 @@ func translate(err error) error {
 	}
 	var d *duck.Error
 	if errors.As(err, &d) && d.Type == "Out of Memory" {
-		return fault.MemoryExhausted.Wrap(err, "the statement")
+		message, _, _ := strings.Cut(d.Message, "\n\nPossible solutions:") // they are not the user's
+		return fault.MemoryExhausted.Newf("the statement: %s", message)
 	}
 	return err
 }
@@ -55,8 +56,11 @@ func stopped(ctx context.Context, err error) error {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if errors.Is(context.Cause(ctx), errTimeLimit) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTimeLimit):
 		return fault.TimedOut.Wrap(err, "the statement ran longer than vega.statement_timeout")
+	case errors.Is(cause, errMemory):
+		return fault.MemoryExhausted.Newf("the server needed memory, and this statement was the newest").WithHint("run it again, or let it do less at a time")
 	}
 	return err
 }

@@ -29,6 +29,7 @@ type Lake struct {
 	notice     *notice
 	registered registered
 	writers    writers
+	memory     memory
 	data       string // the data path, with a slash at its end
 
 	boundsSeen   atomic.Int64 // the files below this id have no bounds that make readers skip them wrongly
@@ -165,6 +166,9 @@ func (l *Lake) check(err error) error {
 func (l *Lake) Close() error {
 	l.stop()
 	l.work.Wait()
+	if l.memory.ceiling > 0 {
+		duck.SetCeiling(0)
+	}
 	l.notice.close()
 	var errs []error
 	if l.gate != nil {

@@ -35,6 +35,7 @@ func Open(ctx context.Context, c Config) (*Lake, error) {
 		commit:        commitOn,
 		beforePublish: func() {},
 		stop:          func() {},
+		memory:        memory{ceiling: uint64(max(0, c.MemoryCeiling))},
 	}
 	l.pool = &pool{connect: func() (*duck.Conn, error) { return l.db.Connect() }}
 	if err := l.claim(); err != nil {
@@ -161,6 +162,7 @@ func (l *Lake) open(ctx context.Context) (err error) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	l.startNotice(run)
+	l.startMemory(run)
 	return nil
 }
 

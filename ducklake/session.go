@@ -109,8 +109,10 @@ func (s *Session) enter(ctx context.Context) (_ context.Context, leave func(), _
 		unlimit = func() { timer.Stop() }
 	}
 	unpin := s.lake.pin()
+	unwatch := s.lake.memory.enter(cancel)
 	return ctx, sync.OnceFunc(func() {
 		unpin()
+		unwatch()
 		unlimit()
 		unhook()
 		cancel(nil)

@@ -29,6 +29,7 @@ type Config struct {
 	ServerID       string `name:"server-id" usage:"name of this server among those of one lake; the same name is the same server again (default: host and address)"`
 	TempDir        string `name:"temp-dir" usage:"folder for spooled results and DuckDB's spill (default: the system's)"`
 	MemoryLimit    string `name:"memory-limit" usage:"DuckDB's memory limit, such as '8GB' (default: DuckDB's, 80 % of the machine)"`
+	MemoryCeiling  string `name:"memory-ceiling" usage:"resident memory of the whole process; statements that lead above it fail; 0 is no ceiling (default: 90 % of the machine's or the cgroup's)"`
 	Threads        int    `name:"threads" usage:"DuckDB's worker threads (default: one a core)"`
 
 	Listen    string `name:"listen" default:"127.0.0.1:8815" usage:"address of the Flight SQL service; port 0 picks one; unix:///path for a socket"`
@@ -194,6 +195,9 @@ func (c *Config) check() error {
 	}
 	if _, err := parseBytes(c.SpoolQuota); err != nil {
 		return fault.ConfigInvalid.Wrap(err, "spool-quota")
+	}
+	if _, err := parseBytes(c.MemoryCeiling); err != nil && c.MemoryCeiling != "" {
+		return fault.ConfigInvalid.Wrap(err, "memory-ceiling")
 	}
 	if c.JobWorkers == 0 {
 		return fault.ConfigInvalid.Newf("job-workers must be at least 1")

@@ -71,7 +71,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	h := &house{figures: figures, pins: maintain.NewPins()}
 	h.lake, err = ducklake.Open(ctx, ducklake.Config{
 		Catalog: c.Lake, DataPath: c.DataPath, MetadataSchema: c.MetadataSchema, ExtensionDir: c.ExtensionDir, TempDir: c.TempDir,
-		MemoryLimit: c.MemoryLimit, Threads: c.Threads, ServerID: c.serverID(), SpoolQuota: c.spoolBytes(), Vega: ivm.VegaDDL(), Log: log,
+		MemoryLimit: c.MemoryLimit, MemoryCeiling: c.ceilingBytes(), Threads: c.Threads, ServerID: c.serverID(), SpoolQuota: c.spoolBytes(), Vega: ivm.VegaDDL(), Log: log,
 		Pin: func() func() { return h.pins.Pin(0) }, Committed: figures.committed,
 	})
 	if err != nil {

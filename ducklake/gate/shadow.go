@@ -180,7 +180,7 @@ func refused(err error, shift int) error {
 		at = e.Position - shift
 	}
 	message := e.Message
-	for _, tail := range []string{"\n\nLINE ", "\n\nStack Trace:"} {
+	for _, tail := range []string{"\n\nLINE ", "\n\nStack Trace:", "\n\nPossible solutions:"} {
 		message, _, _ = strings.Cut(message, tail)
 	}
 	code := fault.SQLError
@@ -194,6 +194,8 @@ func refused(err error, shift int) error {
 		case strings.Contains(message, "does not exist"):
 			code = fault.ObjectNotFound
 		}
+	case "Out of Memory":
+		code = fault.MemoryExhausted
 	case "Permission":
 		return fault.StatementForbidden.Newf("a name that is no table of the lake, or a file: %s", message).At(at).
 			WithHint("users reach the lake's tables and views only; load files through bulk ingest")
