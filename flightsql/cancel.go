@@ -31,11 +31,11 @@ func (s *Service) cancelInfo(ctx context.Context, info *flight.FlightInfo) (flig
 		return flight.CancelStatusUnspecified, fault.InvalidParameter.Newf("the request has no FlightInfo")
 	}
 	if isHandleDescriptor(info.GetFlightDescriptor()) {
-		id, _, err := parseDescriptor(info.GetFlightDescriptor())
+		h, _, err := s.handles.described(ctx, info.GetFlightDescriptor())
 		if err != nil {
 			return flight.CancelStatusUnspecified, err
 		}
-		return s.handles.cancelByID(ctx, id)
+		return s.handles.cancelHandle(ctx, h)
 	}
 	// An info of ours has one endpoint. One put together from several is cancelled whole.
 	var all []flight.CancelStatus

@@ -74,6 +74,7 @@ func (hs *handles) fetchRows(ctx context.Context, h *handle, sp *spool, stream f
 		return err
 	}
 	defer file.Close()
+	defer h.watch()()
 	schema, _ := h.result()
 	w := flight.NewRecordWriter(stream, ipc.WithSchema(schema), ipc.WithAllocator(hs.svc.Alloc))
 	defer func() {

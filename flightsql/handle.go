@@ -36,7 +36,8 @@ type handle struct {
 	changed chan struct{} // closed and replaced when seq grows
 	stopped chan struct{} // closed when nothing of it runs here
 	expires time.Time
-	polled  time.Time
+	kept    time.Time // expires as the handle's row has it
+	watched int       // calls that wait for it or read it
 }
 
 // progress is how far a handle's statement is.
@@ -61,7 +62,7 @@ const tellEvery = 200 * time.Millisecond
 
 func newHandle(id, principal string, at time.Time) *handle {
 	return &handle{
-		id: id, principal: principal, submitted: at, polled: at, cancel: func() {},
+		id: id, principal: principal, submitted: at, cancel: func() {},
 		now: progress{State: job.Queued, Phase: "queued", Fraction: job.Unknown},
 		// Microseconds since 1970 stay ahead of any count of changes, so a
 		// descriptor of an earlier process is never taken for the newest one.
@@ -183,7 +184,6 @@ func (h *handle) extend(t time.Time) time.Time {
 func (h *handle) touch(at time.Time, abandon time.Duration) time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.polled = at
 	if t := at.Add(abandon); !h.now.State.Ended() && t.After(h.expires) {
 		h.expires = t
 	}
@@ -197,6 +197,39 @@ func (h *handle) expired(at time.Time) bool {
 	return at.After(h.expires) && (h.job == "" || h.now.State.Ended())
 }
 
+// watch says that a call waits for the handle, or reads it, until the returned function is called.
+func (h *handle) watch() (done func()) {
+	h.mu.Lock()
+	h.watched++
+	h.mu.Unlock()
+	return func() {
+		h.mu.Lock()
+		h.watched--
+		h.mu.Unlock()
+	}
+}
+
+// renewed gives an unfinished handle that is watched its time anew, and says what its row should have when that has
+// fallen behind.
+func (h *handle) renewed(at time.Time, abandon time.Duration) (expires time.Time, behind bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.now.State.Ended() {
+		return h.expires, false
+	}
+	if t := at.Add(abandon); h.watched > 0 && t.After(h.expires) {
+		h.expires = t
+	}
+	return h.expires, h.expires.Sub(h.kept) > abandon/4
+}
+
+// recorded says that the handle's row has that expiry.
+func (h *handle) recorded(expires time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = expires
+}
+
 // await returns when the handle's change is not seen, and also when ctx ends or stop closes.
 func (h *handle) await(ctx context.Context, seen uint64, stop <-chan struct{}) {
 	h.mu.Lock()
@@ -205,6 +238,7 @@ func (h *handle) await(ctx context.Context, seen uint64, stop <-chan struct{}) {
 	if seq != seen {
 		return
 	}
+	defer h.watch()()
 	select {
 	case <-changed:
 	case <-stop:

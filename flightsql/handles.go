@@ -116,9 +116,11 @@ func (hs *handles) keep(ctx context.Context, h *handle) error {
 	if h.job != "" && !h.ended() {
 		h.extend(h.submitted.Add(jobRowLife))
 	}
-	if err := hs.store.insert(ctx, h.row(hs.server, hs.boot)); err != nil {
+	row := h.row(hs.server, hs.boot)
+	if err := hs.store.insert(ctx, row); err != nil {
 		return err
 	}
+	h.recorded(row.expires)
 	hs.mu.Lock()
 	hs.byID[h.id] = h
 	hs.mu.Unlock()
@@ -168,14 +170,19 @@ func (hs *handles) reap() {
 // expire stops statements that nobody asked about for long, and forgets handles whose time is over.
 func (hs *handles) expire(ctx context.Context, now time.Time) {
 	var over []*handle
+	behind := map[*handle]time.Time{}
 	hs.mu.Lock()
 	for id, h := range hs.byID {
+		if expires, yes := h.renewed(now, hs.limits.Abandon); yes {
+			behind[h] = expires
+		}
 		if h.expired(now) {
 			delete(hs.byID, id)
 			over = append(over, h)
 		}
 	}
 	hs.mu.Unlock()
+	hs.prolong(ctx, behind)
 	if len(over) == 0 {
 		return
 	}
@@ -194,14 +201,33 @@ func (hs *handles) expire(ctx context.Context, now time.Time) {
 	hs.spools.clean(now.Add(-hs.limits.KeepAtMost - hs.limits.Keep))
 }
 
+// prolong writes until when handles are kept that are still asked for: any server of the lake removes rows that are over.
+func (hs *handles) prolong(ctx context.Context, behind map[*handle]time.Time) {
+	if len(behind) == 0 {
+		return
+	}
+	if err := hs.store.prolong(ctx, behind); err != nil {
+		if ctx.Err() == nil {
+			hs.log.Warn("how long query handles are kept is not recorded for now", "err", err)
+		}
+		return
+	}
+	for h, expires := range behind {
+		h.recorded(expires)
+	}
+}
+
 // saved writes what changed of a handle. Losing that write costs a client at
 // most a repeated statement after a crash, so a failure is only logged.
 func (hs *handles) saved(h *handle) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(hs.ctx), 10*time.Second)
 	defer cancel()
-	if err := hs.store.update(ctx, h.row(hs.server, hs.boot)); err != nil {
+	row := h.row(hs.server, hs.boot)
+	if err := hs.store.update(ctx, row); err != nil {
 		hs.log.Warn("a query handle's end is not recorded", "handle", h.id, "err", err)
+		return
 	}
+	h.recorded(row.expires)
 }
 
 // begin and finish count the plain statements that run.

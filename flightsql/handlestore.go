@@ -86,6 +86,18 @@ func (s *handleStore) update(ctx context.Context, r handleRow) error {
 	})
 }
 
+// prolong writes new expiries of handles that have not ended.
+func (s *handleStore) prolong(ctx context.Context, until map[*handle]time.Time) error {
+	return s.db.Update(ctx, func(tx metadata.Tx) error {
+		for h, expires := range until {
+			if _, err := tx.Exec(ctx, `UPDATE {M}vega_query_handles SET expires_at = $2 WHERE id = $1 AND ended_at = 0`, h.id, micros(expires)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // byID finds a row; found is false when there is none.
 func (s *handleStore) byID(ctx context.Context, id string) (r handleRow, found bool, err error) {
 	err = s.db.View(ctx, func(tx metadata.Tx) error {
@@ -168,7 +180,7 @@ func restored(r handleRow, at time.Time) (*handle, error) {
 			return nil, fmt.Errorf("the schema of query handle %s: %w", r.id, err)
 		}
 	}
-	h.kind, h.job, h.commit, h.submitted, h.expires = r.kind, r.job, r.commit, r.submitted, r.expires
+	h.kind, h.job, h.commit, h.submitted, h.expires, h.kept = r.kind, r.job, r.commit, r.submitted, r.expires, r.expires
 	return h, nil
 }
 

@@ -32,16 +32,12 @@ func (s *Service) PollFlightInfoStatement(ctx context.Context, cmd flightsql.Sta
 
 // PollFlightInfoPreparedStatement submits a prepared statement with its bound parameters.
 func (s *Service) PollFlightInfoPreparedStatement(ctx context.Context, cmd flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor) (*flight.PollInfo, error) {
-	sess, err := s.session(ctx)
+	p, err := s.prepared(ctx, cmd.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
 	}
-	defer sess.done()
-	text, tx, rows, err := s.preparedText(sess, cmd.GetPreparedStatementHandle())
-	if err != nil {
-		return nil, err
-	}
-	return s.pollText(ctx, sess, text, tx, rows)
+	defer p.sess.done()
+	return s.pollText(ctx, p.sess, p.text, p.tx, p.rows)
 }
 
 func (s *Service) pollText(ctx context.Context, sess *session, text string, tx []byte, params [][]any) (*flight.PollInfo, error) {
@@ -80,14 +76,20 @@ func (hs *handles) first(ctx context.Context, x *execution) (*flight.PollInfo, e
 	return hs.pollInfo(h)
 }
 
+// described finds the caller's handle by its descriptor, which also says what change the caller has seen.
+func (hs *handles) described(ctx context.Context, desc *flight.FlightDescriptor) (h *handle, seen uint64, err error) {
+	id, seen, err := parseDescriptor(desc)
+	if err != nil {
+		return nil, 0, err
+	}
+	h, err = hs.get(ctx, id)
+	return h, seen, err
+}
+
 // poll waits until the handle differs from what its descriptor has seen. A poll
 // that is given up cancels nothing.
 func (hs *handles) poll(ctx context.Context, desc *flight.FlightDescriptor) (*flight.PollInfo, error) {
-	id, seen, err := parseDescriptor(desc)
-	if err != nil {
-		return nil, err
-	}
-	h, err := hs.get(ctx, id)
+	h, seen, err := hs.described(ctx, desc)
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +150,7 @@ func (hs *handles) info(h *handle, now progress, seq uint64) *flight.FlightInfo 
 
 // infoAtEnd is for clients that cannot poll: it waits for the statement's end.
 func (hs *handles) infoAtEnd(ctx context.Context, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
-	id, _, err := parseDescriptor(desc)
-	if err != nil {
-		return nil, err
-	}
-	h, err := hs.get(ctx, id)
+	h, _, err := hs.described(ctx, desc)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +168,7 @@ func (hs *handles) infoAtEnd(ctx context.Context, desc *flight.FlightDescriptor)
 
 // schemaOf gives a handle's schema once it is known.
 func (hs *handles) schemaOf(ctx context.Context, desc *flight.FlightDescriptor) (*flight.SchemaResult, error) {
-	id, _, err := parseDescriptor(desc)
-	if err != nil {
-		return nil, err
-	}
-	h, err := hs.get(ctx, id)
+	h, _, err := hs.described(ctx, desc)
 	if err != nil {
 		return nil, err
 	}

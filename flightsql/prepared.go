@@ -163,56 +163,57 @@ func (s *Service) DoPutPreparedStatementQuery(ctx context.Context, cmd flightsql
 	return []byte(p.id + "." + strconv.Itoa(p.binding)), nil
 }
 
-// preparedText is a prepared statement with its bound rows, as plan takes it.
-func (s *Service) preparedText(sess *session, handle []byte) (text string, tx []byte, rows [][]any, err error) {
+// boundText is a prepared statement with the rows bound to it, as plan takes it, and its session.
+type boundText struct {
+	sess *session
+	text string
+	tx   []byte
+	rows [][]any
+}
+
+// prepared finds a statement of the caller's session, which is held.
+func (s *Service) prepared(ctx context.Context, handle []byte) (*boundText, error) {
+	sess, err := s.session(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p, rows, err := sess.preparedBy(handle)
 	if err != nil {
-		return "", nil, nil, err
+		sess.done()
+		return nil, err
 	}
-	return p.text, p.tx, rows, nil
+	return &boundText{sess, p.text, p.tx, rows}, nil
 }
 
 // GetFlightInfoPreparedStatement runs what changes something, and describes what only reads.
 func (s *Service) GetFlightInfoPreparedStatement(ctx context.Context, cmd flightsql.PreparedStatementQuery, desc *flight.FlightDescriptor) (*flight.FlightInfo, error) {
-	sess, err := s.session(ctx)
+	p, err := s.prepared(ctx, cmd.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
 	}
-	defer sess.done()
-	text, tx, rows, err := s.preparedText(sess, cmd.GetPreparedStatementHandle())
-	if err != nil {
-		return nil, err
-	}
-	return s.flightInfo(ctx, sess, text, tx, rows, desc)
+	defer p.sess.done()
+	return s.flightInfo(ctx, p.sess, p.text, p.tx, p.rows, desc)
 }
 
 // GetSchemaPreparedStatement describes the result.
 func (s *Service) GetSchemaPreparedStatement(ctx context.Context, cmd flightsql.PreparedStatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
-	sess, err := s.session(ctx)
+	p, err := s.prepared(ctx, cmd.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, err
 	}
-	defer sess.done()
-	text, tx, rows, err := s.preparedText(sess, cmd.GetPreparedStatementHandle())
-	if err != nil {
-		return nil, err
-	}
-	return s.schemaOf(ctx, sess, text, tx, rows)
+	defer p.sess.done()
+	return s.schemaOf(ctx, p.sess, p.text, p.tx, p.rows)
 }
 
 // DoGetPreparedStatement serves clients that fetch by the statement instead of
 // by its ticket. A fetch changes nothing, so only queries can be had like this.
 func (s *Service) DoGetPreparedStatement(ctx context.Context, cmd flightsql.PreparedStatementQuery) (*arrow.Schema, <-chan flight.StreamChunk, error) {
-	sess, err := s.session(ctx)
+	p, err := s.prepared(ctx, cmd.GetPreparedStatementHandle())
 	if err != nil {
 		return nil, nil, err
 	}
-	defer sess.done()
-	text, tx, rows, err := s.preparedText(sess, cmd.GetPreparedStatementHandle())
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err := s.plan(ctx, sess, text, tx, rows)
+	defer p.sess.done()
+	x, err := s.plan(ctx, p.sess, p.text, p.tx, p.rows)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,5 +222,5 @@ func (s *Service) DoGetPreparedStatement(ctx context.Context, cmd flightsql.Prep
 		return nil, nil, fault.InvalidParameter.Newf("DoGet reads only, and the statement does more").
 			WithHint("call GetFlightInfo and fetch the ticket it gives")
 	}
-	return s.fetch(ctx, &result{sess: sess, schema: x.schema, run: x})
+	return s.fetch(ctx, &result{sess: p.sess, schema: x.schema, run: x})
 }

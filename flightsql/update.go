@@ -41,25 +41,21 @@ func (s *Service) runUpdate(ctx context.Context, sess *session, text string, tx 
 // parameters that comes, all of them in one transaction. Without columns it
 // runs once, with what was bound before.
 func (s *Service) DoPutPreparedStatementUpdate(ctx context.Context, cmd flightsql.PreparedStatementUpdate, r flight.MessageReader) (int64, error) {
-	sess, err := s.session(ctx)
+	p, err := s.prepared(ctx, cmd.GetPreparedStatementHandle())
 	if err != nil {
 		return 0, err
 	}
-	defer sess.done()
-	text, tx, rows, err := s.preparedText(sess, cmd.GetPreparedStatementHandle())
-	if err != nil {
-		return 0, err
-	}
+	defer p.sess.done()
 	in, err := receive(r)
 	if err != nil {
 		return 0, err
 	}
 	if in.Schema().NumFields() == 0 {
-		return s.runUpdate(ctx, sess, text, tx, rows)
+		return s.runUpdate(ctx, p.sess, p.text, p.tx, p.rows)
 	}
-	ctx, stop := sess.within(ctx)
+	ctx, stop := p.sess.within(ctx)
 	defer stop()
-	x, err := s.plan(ctx, sess, text, tx, nil)
+	x, err := s.plan(ctx, p.sess, p.text, p.tx, nil)
 	if err != nil {
 		return 0, err
 	}
