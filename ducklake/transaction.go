@@ -65,6 +65,37 @@ func (s *Session) InTransaction() (txID string, wrote bool) {
 
 // Commit ends the transaction. One in which a statement failed is rolled back, with fault.TransactionFailed.
 func (s *Session) Commit(ctx context.Context, txID string) error {
+	return s.finish(ctx, txID, func(ctx context.Context, tx *transaction, c *connection) error {
+		if tx.failed == nil {
+			// DuckDB's COMMIT of a transaction that it has given up rolls back and reports success.
+			if _, err := c.Rows(ctx, `SELECT 1`); err != nil {
+				s.mu.Lock()
+				tx.failed = err
+				s.mu.Unlock()
+			}
+		}
+		s.forget()
+		if tx.failed != nil {
+			return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.undo(ctx, c, tx))
+		}
+		if !tx.wrote {
+			_, err := c.Exec(context.WithoutCancel(ctx), `COMMIT`)
+			return s.lake.check(err)
+		}
+		return stopped(ctx, s.lake.commitWrite(ctx, c))
+	})
+}
+
+// Rollback ends the transaction and undoes what it wrote.
+func (s *Session) Rollback(ctx context.Context, txID string) error {
+	return s.finish(ctx, txID, func(ctx context.Context, tx *transaction, c *connection) error {
+		s.forget()
+		return s.undo(ctx, c, tx)
+	})
+}
+
+// finish calls end with the transaction that is to end and the connection it runs on, if it has begun there.
+func (s *Session) finish(ctx context.Context, txID string, end func(context.Context, *transaction, *connection) error) error {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -88,51 +119,7 @@ func (s *Session) Commit(ctx context.Context, txID string) error {
 		return stopped(ctx, err)
 	}
 	defer tx.over()
-	if tx.failed == nil {
-		// DuckDB's COMMIT of a transaction that it has given up rolls back and reports success.
-		if _, err := c.Rows(ctx, `SELECT 1`); err != nil {
-			s.mu.Lock()
-			tx.failed = err
-			s.mu.Unlock()
-		}
-	}
-	s.forget()
-	if tx.failed != nil {
-		return errors.Join(fault.TransactionFailed.Newf("a statement of the transaction failed; it is rolled back"), s.undo(ctx, c, tx))
-	}
-	if !tx.wrote {
-		_, err := c.Exec(context.WithoutCancel(ctx), `COMMIT`)
-		return s.lake.check(err)
-	}
-	return stopped(ctx, s.lake.commitWrite(ctx, c))
-}
-
-// Rollback ends the transaction and undoes what it wrote.
-func (s *Session) Rollback(ctx context.Context, txID string) error {
-	ctx, leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.take(ctx); err != nil {
-		return stopped(ctx, err)
-	}
-	defer s.give()
-	tx, err := s.ending(txID)
-	if err != nil {
-		return err
-	}
-	if !tx.begun {
-		s.forget()
-		return nil
-	}
-	c, err := s.private(ctx)
-	if err != nil {
-		return stopped(ctx, err)
-	}
-	defer tx.over()
-	s.forget()
-	return s.undo(ctx, c, tx)
+	return end(ctx, tx, c)
 }
 
 func (s *Session) ending(txID string) (*transaction, error) {

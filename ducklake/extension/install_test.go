@@ -56,7 +56,7 @@ func TestAnUnknownExtensionIsRefused(t *testing.T) {
 func TestWhatIsThereIsNotFetchedAgain(t *testing.T) {
 	dir := os.Getenv(DirEnv)
 	if dir == "" {
-		t.Skip("no " + DirEnv)
+		t.Skipf("%s names no folder of installed extensions; make sets it", DirEnv)
 	}
 	done, err := Install(t.Context(), Options{Dir: dir, Sources: []Source{none}})
 	if err != nil {

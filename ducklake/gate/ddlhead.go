@@ -99,24 +99,38 @@ func (st *statement) withData(c *cursor) {
 	}
 }
 
+// kinds are the words that name a kind of object. Longer ones come before those that they begin with.
+type kinds []struct {
+	object ObjectType
+	words  []string
+}
+
+var (
+	dropped = kinds{
+		{TableObject, []string{"table"}}, {ViewObject, []string{"view"}}, {SchemaObject, []string{"schema"}},
+		{TableMacroObject, []string{"macro", "table"}}, {TableMacroObject, []string{"function", "table"}},
+		{ScalarMacro, []string{"macro"}}, {ScalarMacro, []string{"function"}},
+	}
+	tableOrView = kinds{{TableObject, []string{"table"}}, {ViewObject, []string{"view"}}}
+)
+
+// kindOf takes the words for the kind of object that the statement is about. verb and hint are for the refusal.
+func (st *statement) kindOf(c *cursor, among kinds, verb, hint string) error {
+	for _, k := range among {
+		if c.take(k.words...) {
+			st.object = k.object
+			return nil
+		}
+	}
+	at := c.peek(0)
+	return fault.StatementForbidden.Newf("%s %s is not a statement that users may run", verb, strings.ToUpper(at.text)).At(at.start).WithHint("%s", hint)
+}
+
 func (st *statement) drop(c *cursor) (err error) {
 	st.kind = Drop
 	c.i++
-	at := c.peek(0)
-	switch {
-	case c.take("table"):
-		st.object = TableObject
-	case c.take("view"):
-		st.object = ViewObject
-	case c.take("schema"):
-		st.object = SchemaObject
-	case c.take("macro", "table"), c.take("function", "table"):
-		st.object = TableMacroObject
-	case c.take("macro"), c.take("function"):
-		st.object = ScalarMacro
-	default:
-		return fault.StatementForbidden.Newf("DROP %s is not a statement that users may run", strings.ToUpper(at.text)).At(at.start).
-			WithHint("the lake has tables, views, schemas and macros")
+	if err := st.kindOf(c, dropped, "DROP", "the lake has tables, views, schemas and macros"); err != nil {
+		return err
 	}
 	st.ifExists = c.take("if", "exists")
 	if st.target, err = c.dotted(3); err != nil {
@@ -133,14 +147,8 @@ func (st *statement) alter(c *cursor) (err error) {
 	st.kind = Alter
 	c.i++
 	at := c.peek(0)
-	switch {
-	case c.take("table"):
-		st.object = TableObject
-	case c.take("view"):
-		st.object = ViewObject
-	default:
-		return fault.StatementForbidden.Newf("ALTER %s is not a statement that users may run", strings.ToUpper(at.text)).At(at.start).
-			WithHint("tables and views can be altered")
+	if err := st.kindOf(c, tableOrView, "ALTER", "tables and views can be altered"); err != nil {
+		return err
 	}
 	st.ifExists = c.take("if", "exists")
 	if c.peek(0).is("only") && c.peek(1).name() {
@@ -175,26 +183,21 @@ func (st *statement) comment(c *cursor) (err error) {
 		return fault.SyntaxError.Newf("ON was expected").At(c.peek(0).start)
 	}
 	at := c.peek(0)
-	switch {
-	case c.take("table"):
-		st.object = TableObject
-	case c.take("view"):
-		st.object = ViewObject
-	case c.take("column"):
-		st.object = TableObject
-		if st.target, err = c.dotted(4); err != nil {
+	if !c.take("column") {
+		if err := st.kindOf(c, tableOrView, "COMMENT ON", "tables, views and columns have comments"); err != nil {
 			return err
 		}
-		if len(st.target) < 2 {
-			return fault.SyntaxError.Newf("a column is named as table.column").At(at.start)
-		}
-		last := len(st.target) - 1
-		st.column, st.target = st.target[last].text, st.target[:last]
-		return nil
-	default:
-		return fault.StatementForbidden.Newf("COMMENT ON %s is not a statement that users may run", strings.ToUpper(at.text)).At(at.start).
-			WithHint("tables, views and columns have comments")
+		st.target, err = c.dotted(3)
+		return err
 	}
-	st.target, err = c.dotted(3)
-	return err
+	st.object = TableObject
+	if st.target, err = c.dotted(4); err != nil {
+		return err
+	}
+	if len(st.target) < 2 {
+		return fault.SyntaxError.Newf("a column is named as table.column").At(at.start)
+	}
+	last := len(st.target) - 1
+	st.column, st.target = st.target[last].text, st.target[:last]
+	return nil
 }

@@ -68,6 +68,8 @@ type turnstile struct {
 	inside int
 	shut   chan struct{} // nil while it is open; closed when it opens
 	empty  chan struct{} // nil unless somebody waits for it; closed when nobody is inside
+
+	entered func() // called when somebody has come in; tests set it
 }
 
 func (t *turnstile) enter(ctx context.Context) error {
@@ -76,7 +78,11 @@ func (t *turnstile) enter(ctx context.Context) error {
 		shut := t.shut
 		if shut == nil {
 			t.inside++
+			entered := t.entered
 			t.mu.Unlock()
+			if entered != nil {
+				entered()
+			}
 			return nil
 		}
 		t.mu.Unlock()

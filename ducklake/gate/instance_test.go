@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,17 +43,17 @@ func TestEndlessBinding(t *testing.T) {
 		run(t, big, fmt.Sprintf("CREATE OR REPLACE TEMP VIEW big AS SELECT '%030000d' AS n", i))
 	}
 
+	old := g.now()
+	inside := make(chan struct{})
+	old.turn.mu.Lock()
+	old.turn.entered = sync.OnceFunc(func() { close(inside) })
+	old.turn.mu.Unlock()
 	bound := make(chan error, 1)
 	go func() {
 		_, err := sessions["bad"].Analyze(ctx, endless, Env{})
 		bound <- err
 	}()
-	old := g.now()
-	for inside := 0; inside == 0; time.Sleep(time.Millisecond) {
-		old.turn.mu.Lock()
-		inside = old.turn.inside
-		old.turn.mu.Unlock()
-	}
+	<-inside
 	lake.must("CREATE TABLE lake.main.later(a INTEGER)")
 	if err := g.Sync(ctx, lake); err != nil {
 		t.Fatal(err)
