@@ -125,48 +125,6 @@ func forgetBuild(ctx context.Context, tx metadata.Tx, id string) error {
 	return err
 }
 
-// Swap gives a table another name in one lake commit, in place of another table if r.Replaced is set. also runs in the same transaction.
-func (l *Lake) Swap(ctx context.Context, r metadata.Renaming, also ...func(context.Context, metadata.Tx, metadata.Snapshot) error) (metadata.Snapshot, error) {
-	if r.Commit.ID == "" {
-		r.Commit = metadata.CommitInfo{ID: commitID(ctx), Kind: metadata.CommitWrite, Server: l.config.ServerID}
-		if r.Commit.ID == "" {
-			r.Commit.ID = uuid.NewString()
-		}
-	}
-	before := l.notice.seen()
-	unlock, err := l.lock.Lock(ctx)
-	if err != nil {
-		return metadata.Snapshot{}, err
-	}
-	defer unlock()
-	var made metadata.Snapshot
-	err = l.store.Update(ctx, func(tx metadata.Tx) (err error) {
-		if made, _, err = metadata.Rename(ctx, tx, r); err != nil {
-			return err
-		}
-		for _, f := range also {
-			if err := f(ctx, tx, made); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if unknownOutcome(err) {
-		id, committed, lookup := metadata.Resolve(context.WithoutCancel(ctx), l.store, r.Commit.ID, before)
-		switch {
-		case lookup != nil:
-			return metadata.Snapshot{}, lookup
-		case committed:
-			made.ID, err = id, nil
-		}
-	}
-	if err != nil {
-		return metadata.Snapshot{}, l.check(err)
-	}
-	l.Notify()
-	return made, nil
-}
-
 // Sweep drops what builds of ended servers have left. dead says of a server's id that it will never come back.
 func (l *Lake) Sweep(ctx context.Context, dead func(server string) bool) error {
 	var left [][]any

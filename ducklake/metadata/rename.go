@@ -3,7 +3,6 @@ package metadata
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
 )
@@ -45,7 +44,7 @@ func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, 
 		return s, 0, fault.ObjectExists.Newf("a view %s.%s exists already", QuoteIdent(t.Schema), QuoteIdent(r.To))
 	}
 
-	next := Snapshot{ID: last.ID + 1, SchemaVersion: last.SchemaVersion + 1, NextCatalogID: last.NextCatalogID, NextFileID: last.NextFileID + 1}
+	next := last.altered()
 	var changes []string
 	if taken {
 		if err := drop(ctx, tx, old.ID, next.ID); err != nil {
@@ -55,12 +54,7 @@ func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, 
 		dropped = old.ID
 	}
 	changes = append(changes, string(CreatedTable)+":"+QuoteIdent(t.Schema)+"."+QuoteIdent(r.To))
-	if _, err := tx.Exec(ctx, `INSERT INTO {M}ducklake_snapshot (snapshot_id, snapshot_time, schema_version, next_catalog_id, next_file_id)
-		VALUES ($1, now(), $2, $3, $4)`, next.ID, next.SchemaVersion, next.NextCatalogID, next.NextFileID); err != nil {
-		return s, 0, err
-	}
-	if _, err := tx.Exec(ctx, `INSERT INTO {M}ducklake_snapshot_changes (snapshot_id, changes_made, author, commit_message, commit_extra_info)
-		VALUES ($1, $2, $3, NULL, $4)`, next.ID, strings.Join(changes, ","), Author, r.Commit.ExtraInfo()); err != nil {
+	if err := next.record(ctx, tx, changes, r.Commit); err != nil {
 		return s, 0, err
 	}
 	// The row moves on as a copy, so that all its other columns stay what they are. Its columns, and so the tables of its
