@@ -71,14 +71,39 @@ func TestCrashChild(t *testing.T) {
 	t.Fatalf("alive after %s at %s: %v, %v", c.SQL, c.Point, out, err)
 }
 
+// furnish makes a lake with a table that has grown since its views, v, over_v and x, were refreshed.
+func furnish(t *testing.T, place laketest.Place) {
+	t.Helper()
+	s := start(t, place, options{})
+	s.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t SELECT i % 10, i FROM range(1000) r(i)`)
+	s.run(`CREATE MATERIALIZED VIEW v AS ` + totals + `; CREATE MATERIALIZED VIEW x AS ` + totals)
+	s.run(`CREATE MATERIALIZED VIEW over_v AS SELECT count(*) AS n FROM lake.main.v`)
+	s.exec(`INSERT INTO t VALUES (77, 5000)`)
+	s.matches("lake.main.v", `SELECT k, sum(v) AS total, count(*) AS n FROM lake.main.t WHERE v < 1000 GROUP BY k`)
+	s.stop()
+}
+
+// dieAt runs the statement in a process that dies at the seam.
+func dieAt(t *testing.T, place laketest.Place, point, sql string) {
+	t.Helper()
+	p := place.Config
+	text, err := json.Marshal(crash{p.Catalog, p.DataPath, p.MetadataSchema, p.ExtensionDir, p.TempDir, point, sql})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
+	cmd.Env = append(os.Environ(), crashEnv+"="+string(text))
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != crashCode {
+		t.Fatalf("the child did not die at %s:\n%s", point, out)
+	}
+}
+
 // A process dies at every step of every operation. After its restart every view is a whole generation of what it was or was to be, jobs
 // say the truth, and nothing is left over.
 func TestCrashes(t *testing.T) {
 	const (
-		before = `SELECT k, sum(v) AS total, count(*) AS n FROM lake.main.t WHERE v < 1000 GROUP BY k`
-		wider  = `SELECT k, v AS other, 'x' AS more FROM lake.main.t`
-		same   = `SELECT k, max(v)::DECIMAL(38,0) AS total, count(*) AS n FROM lake.main.t GROUP BY k`
-		overV  = `SELECT count(*) AS n FROM lake.main.v`
+		wider = `SELECT k, v AS other, 'x' AS more FROM lake.main.t`
+		same  = `SELECT k, max(v)::DECIMAL(38,0) AS total, count(*) AS n FROM lake.main.t GROUP BY k`
 	)
 	refreshing := []string{"pinned", "staged", "ended", "before commit", "after commit"}
 	for _, c := range []struct {
@@ -101,27 +126,11 @@ func TestCrashes(t *testing.T) {
 					kind = laketest.PostgreSQL
 				}
 				place := laketest.NewPlace(t, kind)
+				furnish(t, place)
+
+				dieAt(t, place, point, c.sql)
+
 				s := start(t, place, options{})
-				s.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t SELECT i % 10, i FROM range(1000) r(i)`)
-				s.run(`CREATE MATERIALIZED VIEW v AS ` + totals)
-				s.run(`CREATE MATERIALIZED VIEW over_v AS ` + overV)
-				s.run(`CREATE MATERIALIZED VIEW x AS ` + totals)
-				s.exec(`INSERT INTO t VALUES (77, 5000)`)
-				s.matches("lake.main.v", before)
-				s.stop()
-
-				p := place.Config
-				text, err := json.Marshal(crash{p.Catalog, p.DataPath, p.MetadataSchema, p.ExtensionDir, p.TempDir, point, c.sql})
-				if err != nil {
-					t.Fatal(err)
-				}
-				cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
-				cmd.Env = append(os.Environ(), crashEnv+"="+string(text))
-				if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != crashCode {
-					t.Fatalf("the child did not die at %s:\n%s", point, out)
-				}
-
-				s = start(t, place, options{})
 				var succeeded bool
 				for _, j := range s.run(`SHOW JOBS`) {
 					end := s.done(j["job_id"])

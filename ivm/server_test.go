@@ -78,7 +78,7 @@ func start(t testing.TB, at laketest.Place, o options) *server {
 	must(err)
 	s.store, err = store.Open(ctx, lake.Store())
 	must(err)
-	s.servers = &maintain.Servers{Store: lake.Store()}
+	s.servers = &maintain.Servers{Store: lake.Store(), Lease: time.Hour} // nobody renews it
 	s.fence, err = s.servers.Register(ctx, o.id, "")
 	must(err)
 	live := s.live
@@ -253,17 +253,18 @@ func (s *server) difference(view, query string) string {
 	return s.one(fmt.Sprintf(`SELECT count(*) FROM ((SELECT * FROM %[1]s EXCEPT ALL (%[2]s)) UNION ALL ((%[2]s) EXCEPT ALL SELECT * FROM %[1]s))`, view, query))
 }
 
-// leftovers are files on disk that no commit has, staging registrations, holds and hidden tables.
+// leftovers are staging registrations, holds, hidden tables, and the published states of what is no view.
 func (s *server) leftovers() []string {
 	s.t.Helper()
 	var out []string
 	err := s.lake.Store().View(context.Background(), func(tx metadata.Tx) error {
 		for what, sql := range map[string]string{
-			"staged":  `SELECT folder FROM {M}vega_staged`,
-			"hold":    `SELECT holder FROM {M}vega_holds`,
-			"build":   `SELECT table_name FROM {M}vega_builds`,
-			"journal": `SELECT kind FROM {M}vega_journal`,
-			"hidden":  `SELECT table_name FROM {M}ducklake_table WHERE end_snapshot IS NULL AND table_name LIKE '\_\_vega%' ESCAPE '\'`,
+			"staged":    `SELECT folder FROM {M}vega_staged`,
+			"hold":      `SELECT holder FROM {M}vega_holds`,
+			"build":     `SELECT table_name FROM {M}vega_builds`,
+			"published": `SELECT uuid FROM {M}vega_published WHERE uuid NOT IN (SELECT uuid FROM {M}vega_views)`,
+			"journal":   `SELECT kind FROM {M}vega_journal`,
+			"hidden":    `SELECT table_name FROM {M}ducklake_table WHERE end_snapshot IS NULL AND table_name LIKE '\_\_vega%' ESCAPE '\'`,
 		} {
 			r, err := tx.Query(context.Background(), sql)
 			if err != nil {

@@ -4,7 +4,8 @@
 // behind views.
 //
 // Read [Sink] first. pin.go is the reading half of a refresh, publish.go the
-// writing half, make.go and drop.go the life of a view's table, settle.go what is
+// writing half, group.go what lets
+// refreshes that are ready together share a commit, make.go and drop.go the life of a view's table, settle.go what is
 // done about operations that a crash interrupted.
 //
 // Invariants:

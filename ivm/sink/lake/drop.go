@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -11,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
@@ -82,31 +82,22 @@ func (s *Sink) finishDrop(ctx context.Context, e maintain.Entry) error {
 	})
 }
 
-// dropTable drops a table wherever it is now, if it is there.
+// dropTable drops a table wherever it is now, if it is there. It goes by its id: by the time of the commit another table may have its name.
 func (s *Sink) dropTable(ctx context.Context, d dropping) error {
-	for {
-		var t metadata.TableInfo
-		var found bool
-		err := s.db.View(ctx, func(tx metadata.Tx) (err error) {
-			t, found, err = metadata.TableByID(ctx, tx, d.ID, 0)
-			return err
-		})
-		if err != nil || !found || t.UUID != d.UUID {
-			return err
-		}
-		err = s.Lake.DDL(ctx, `DROP TABLE `+s.qualified(catalog.Name{Schema: t.Schema, Name: t.Name}))
-		if err == nil {
-			return nil
-		}
-		// It may have been renamed or dropped between the two steps.
-		var still bool
-		verr := s.db.View(ctx, func(tx metadata.Tx) error {
-			now, found, err := metadata.TableByID(ctx, tx, d.ID, 0)
-			still = found && now.Name == t.Name && now.Schema == t.Schema
-			return err
-		})
-		if verr != nil || still {
-			return errors.Join(err, verr)
-		}
+	var found bool
+	err := s.db.View(ctx, func(tx metadata.Tx) error {
+		t, there, err := metadata.TableByID(ctx, tx, d.ID, 0)
+		found = there && t.UUID == d.UUID // ids of a lake that was restored may be another's
+		return err
+	})
+	if err != nil || !found {
+		return err
 	}
+	if err := fail(s.Faults.DroppingTable); err != nil {
+		return err
+	}
+	if err = s.Lake.DropTable(ctx, d.ID); fault.CodeOf(err) == fault.ObjectNotFound {
+		return nil
+	}
+	return err
 }

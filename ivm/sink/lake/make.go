@@ -189,13 +189,17 @@ func (s *Sink) Rename(ctx context.Context, v *catalog.View, to string) error {
 	return err
 }
 
-// Comment writes the definition into the table's comment.
+// Comment writes the definition into the table's comment. Between reading it and the commit the view may be renamed, and another table may
+// take the name, so the table goes by its id.
 func (s *Sink) Comment(ctx context.Context, v *catalog.View) error {
-	name, err := s.nameOf(ctx, v.Table)
-	if err != nil {
+	if err := fail(s.Faults.Commenting); err != nil {
 		return err
 	}
-	return s.Lake.DDL(ctx, `COMMENT ON TABLE `+s.qualified(name)+` IS `+metadata.QuoteLiteral(v.Definition))
+	err := s.Lake.CommentTable(ctx, v.Table.ID, v.Definition)
+	if fault.CodeOf(err) == fault.ObjectNotFound {
+		return fault.ViewNotFound.Newf("the table of view %s was dropped", v.Table.Name)
+	}
+	return err
 }
 
 // nameOf is where a view's table is now: it may have been renamed since it was read.
@@ -228,10 +232,6 @@ func (s *Sink) Prepare(ctx context.Context, v *catalog.View) error {
 		return err
 	}
 	return s.Publisher.Prepare(ctx, info)
-}
-
-func (s *Sink) qualified(n catalog.Name) string {
-	return metadata.QuoteIdent(s.Lake.Name()) + `.` + metadata.QuoteIdent(n.Schema) + `.` + metadata.QuoteIdent(n.Name)
 }
 
 func asTime(v any) (time.Time, error) {

@@ -32,7 +32,7 @@ func (s *Sink) Publish(ctx context.Context, p refresh.Publication) (refresh.Publ
 		}
 		return s.endJob(ctx, tx, p, done)
 	})
-	res, err := s.publish(ctx, pub)
+	res, err := s.group.publish(ctx, pub, s.Faults.Joined)
 	if err != nil {
 		return refresh.Published{}, err
 	}
@@ -67,17 +67,6 @@ func publication(p refresh.Publication, st *staged, fence publish.Fence) publish
 		},
 		Owner: fence,
 	}
-}
-
-func (s *Sink) publish(ctx context.Context, pub publish.Publication) (publish.Result, error) {
-	results, err := s.Publisher.Publish(ctx, pub)
-	switch {
-	case len(results) == 1 && results[0].Err != nil:
-		return publish.Result{}, results[0].Err
-	case err != nil:
-		return publish.Result{}, err
-	}
-	return results[0], nil
 }
 
 // redefine writes the view's new row; without one it makes sure that the view is still there.
@@ -148,7 +137,7 @@ func (s *Sink) publishBuilt(ctx context.Context, p refresh.Publication, st *stag
 		return refresh.Published{}, fmt.Errorf("lake: job %s has built no table", p.Job.ID)
 	}
 	pub := publication(p, st, s.Fence())
-	res, err := s.publish(ctx, pub)
+	res, err := s.group.publish(ctx, pub, s.Faults.Joined)
 	if err != nil {
 		return refresh.Published{}, err
 	}

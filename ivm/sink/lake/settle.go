@@ -39,8 +39,26 @@ func (s *Sink) Settle(ctx context.Context) error {
 			errs = append(errs, s.finishDrop(ctx, e))
 		}
 	}
-	errs = append(errs, s.Lake.Sweep(ctx, dead), s.sweepOwn(ctx))
+	errs = append(errs, s.Lake.Sweep(ctx, dead), s.sweepOwn(ctx), s.forgetPublished(ctx))
 	return errors.Join(errs...)
+}
+
+// forgetPublished removes the published states of tables that were built for a replacement and never became a view.
+func (s *Sink) forgetPublished(ctx context.Context) error {
+	const left = ` FROM {M}vega_published WHERE uuid NOT IN (SELECT uuid FROM {M}vega_views)
+		AND uuid NOT IN (SELECT CAST(table_uuid AS VARCHAR) FROM {M}ducklake_table WHERE end_snapshot IS NULL)`
+	var rows [][]any
+	err := s.db.View(ctx, func(tx metadata.Tx) (err error) {
+		rows, err = tx.Query(ctx, `SELECT 1`+left+` LIMIT 1`)
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return s.db.Update(ctx, func(tx metadata.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE`+left)
+		return err
+	})
 }
 
 // sweepOwn removes once what an earlier life of this server staged.

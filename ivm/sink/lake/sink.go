@@ -37,6 +37,11 @@ type Faults struct {
 	Hidden   func() error // a view's table is made and has no name yet
 	Dropping func() error // a drop is journaled, nothing is dropped
 	Dropped  func() error // tables are dropped, their rows are there
+
+	DroppingTable func() error // a table is found and about to be dropped
+	Commenting    func() error // a comment is about to be written
+
+	Joined func() // a publication waits for its commit, perhaps with others
 }
 
 func fail(f func() error) error {
@@ -51,6 +56,7 @@ type Sink struct {
 	Config
 	db metadata.Store
 
+	group group
 	drops sync.Mutex // held while a journaled drop is carried out or finished
 
 	mu     sync.Mutex
@@ -68,7 +74,7 @@ func New(c Config) *Sink {
 	if c.Fence == nil {
 		c.Fence = func() publish.Fence { return publish.Fence{} }
 	}
-	return &Sink{Config: c, db: c.Lake.Store(), hidden: map[string]*ducklake.HiddenTable{}}
+	return &Sink{Config: c, db: c.Lake.Store(), group: group{commit: c.Publisher.Publish}, hidden: map[string]*ducklake.HiddenTable{}}
 }
 
 // Now is the catalog's clock.

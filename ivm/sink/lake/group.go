@@ -1,0 +1,127 @@
+package lake
+
+import (
+	"context"
+	"sync"
+
+	"github.com/vegadb/vega-flight/ducklake/publish"
+)
+
+// group lets publications that are ready at the same time share a commit: while one commit is on its way, or waits for its turn, those that
+// come gather, and the next commit takes them all.
+type group struct {
+	commit func(ctx context.Context, pubs ...publish.Publication) ([]publish.Result, error)
+
+	mu      sync.Mutex
+	busy    bool // a commit is on its way
+	waiting []*member
+}
+
+// member is one publication of a group.
+type member struct {
+	ctx    context.Context
+	pub    publish.Publication
+	lead   chan struct{} // closed when this one is to commit for all that wait
+	done   chan struct{} // closed when the result is there
+	result publish.Result
+	err    error
+}
+
+// publish commits the publication, alone or with others. It returns when its own outcome is known, also after ctx has ended: what is left out
+// of a commit is left out by its own transaction, which sees the job's state.
+func (g *group) publish(ctx context.Context, pub publish.Publication, joined func()) (publish.Result, error) {
+	m := &member{ctx: ctx, pub: pub, lead: make(chan struct{}), done: make(chan struct{})}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, m)
+	if !g.busy {
+		g.busy = true
+		close(m.lead)
+	}
+	g.mu.Unlock()
+	if joined != nil {
+		joined()
+	}
+	select {
+	case <-m.lead:
+		g.run(g.take())
+	case <-m.done:
+	}
+	return m.result, m.err
+}
+
+// take removes those that wait; of each table only the first.
+func (g *group) take() []*member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var now, later []*member
+	seen := map[string]bool{}
+	for _, m := range g.waiting {
+		if seen[m.pub.Swap.UUID] {
+			later = append(later, m)
+		} else {
+			seen[m.pub.Swap.UUID] = true
+			now = append(now, m)
+		}
+	}
+	g.waiting = later
+	return now
+}
+
+// run commits for all members, then lets the first of those that came meanwhile do the same.
+func (g *group) run(members []*member) {
+	defer g.next()
+	pubs := make([]publish.Publication, len(members))
+	for i, m := range members {
+		pubs[i] = m.pub
+	}
+	ctx, stop := whileAny(members)
+	defer stop()
+	results, err := g.commit(ctx, pubs...)
+	for i, m := range members {
+		switch {
+		case len(results) == len(members):
+			m.result, m.err = results[i], results[i].Err
+		case len(members) == 1:
+			m.err = err
+		default: // a publication that nobody could commit must not keep the others from it
+			one, oneErr := g.commit(m.ctx, m.pub)
+			if m.err = oneErr; len(one) == 1 {
+				m.result, m.err = one[0], one[0].Err
+			}
+		}
+		close(m.done)
+	}
+}
+
+func (g *group) next() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.busy = false
+		return
+	}
+	close(g.waiting[0].lead)
+}
+
+// whileAny is a context that ends when all members' have.
+func whileAny(members []*member) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(members[0].ctx))
+	var mu sync.Mutex
+	left := len(members)
+	stops := make([]func() bool, len(members))
+	for i, m := range members {
+		stops[i] = context.AfterFunc(m.ctx, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if left--; left == 0 {
+				cancel()
+			}
+		})
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
+}
