@@ -22,7 +22,8 @@
 //	metadata.go tables.go keys.go sqltype.go typeinfo.go sqlinfo.go   what is in the lake, what the server can do
 //	handles.go      retained query handles: handle.go is one; submit.go poll.go fetch.go cancel.go renew.go are its life,
 //	                follow.go handlestore.go what outlives the process, spool.go its rows, ticket.go its names
-//	errors.go       fault → gRPC status, the only place; duckerror.go redact.go help it
+//	errors.go       fault → gRPC status, the only place; duckerror.go helps it
+//	redact.go       secrets and the host's paths out of what callers read; planpaths.go planboxes.go: out of plans
 //	record.go       the log line and figures of each statement
 //
 // Invariants:

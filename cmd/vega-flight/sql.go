@@ -39,7 +39,9 @@ func sqlCommand(release func()) *cobra.Command {
 
 The URI is grpc://host:port, grpc+tls://host:port or grpc+unix:///path
 (default grpc://127.0.0.1:8815). Statements come from -c, from -f, or from
-standard input; a terminal gets a prompt. A password is read from
+standard input; a terminal gets a prompt. Rows that are wider than the terminal
+are printed a column a line; into a pipe, such as less -S, they always stay
+tables. In JSON a decimal is a number with all its digits. A password is read from
 VEGA_FLIGHT_PASSWORD, or asked for. Ctrl-C cancels the running statement on the
 server.`,
 		Args: wants(cobra.MaximumNArgs(1)),
