@@ -97,7 +97,7 @@ func checkServer(ctx context.Context, o sqlOptions, errOut io.Writer) (check.Rep
 	return r, nil
 }
 
-// checkLake opens the lake itself. It takes no server's name and no lease: it owns nothing.
+// checkLake opens the lake itself. It takes no server's name; on a lake with servers it is registered beside them while it works.
 func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
 	c, err := loadConfig(cmd.Flags(), "", os.LookupEnv)
 	if err != nil {
@@ -116,7 +116,33 @@ func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, h.close(context.WithoutCancel(ctx))) }()
-	return h.check(ctx, !h.lake.Shared()) // an embedded lake is this process's alone
+	if !h.lake.Shared() {
+		return h.check(ctx, true) // the lake is this process's alone
+	}
+	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers, Hold: h.hold})
+}
+
+// hold keeps a snapshot, by a registration that is renewed until release: the other servers' maintenance spares what a living one reads.
+func (h *house) hold(ctx context.Context, snapshot int64) (release func(), err error) {
+	unpin := h.pins.Pin(snapshot)
+	if err := h.servers.Renew(ctx, h.fence(), h.pins); err != nil {
+		unpin()
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go h.keepLease(ctx, done)
+	return func() {
+		stop()
+		<-done
+		unpin()
+	}, nil
+}
+
+// keepLease renews the registration until ctx ends. Whoever took it over meanwhile had reason to; what is missing then, the check says.
+func (h *house) keepLease(ctx context.Context, done chan<- struct{}) {
+	defer close(done)
+	_ = h.servers.Keep(ctx, h.fence(), h.pins)
 }
 
 // exists refuses an embedded lake that is not there: opening it would make a new one.

@@ -23,6 +23,9 @@ type Config struct {
 	// Alone says that no server serves the lake, whatever the registrations say.
 	Alone    bool
 	Progress func(view string) // called before each view; may be nil
+	// Hold keeps a snapshot, and what later ones need, until release, and with it whatever makes others respect that; nil: there are no
+	// others, or the caller does it.
+	Hold func(ctx context.Context, snapshot int64) (release func(), err error)
 }
 
 // Run checks a lake. The error is for what kept it from being checked.
@@ -36,6 +39,13 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	r.Snapshot = facts.Revision.Snapshot
 	r.Views = len(set.Views)
 	definitions(&r, set)
+	if c.Hold != nil {
+		release, err := c.Hold(ctx, oldest(set, r.Snapshot))
+		if err != nil {
+			return r, err
+		}
+		defer release()
+	}
 	for _, v := range set.Views {
 		if v.Problem != nil || v.Published.Generation == 0 {
 			continue
@@ -48,6 +58,16 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		}
 	}
 	return r, c.leftovers(ctx, &r)
+}
+
+// oldest is the oldest snapshot that is read.
+func oldest(set *catalog.Set, at int64) int64 {
+	for _, v := range set.Views {
+		if v.Problem == nil && v.Published.Generation != 0 {
+			at = min(at, v.Published.Frontier.SourceVersion)
+		}
+	}
+	return at
 }
 
 // definitions checks rows against tables and comments.
