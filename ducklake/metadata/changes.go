@@ -148,12 +148,12 @@ func Changes(ctx context.Context, tx Tx, from, to int64) ([]SnapshotChanges, err
 		if err != nil {
 			return nil, err
 		}
-		var r row
-		r.take(v[5:])
-		made := r.text()
-		sc := SnapshotChanges{Snapshot: snap, Author: r.text(), Message: r.text(), ExtraInfo: r.text()}
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v[5:])
+		made := r.Text()
+		sc := SnapshotChanges{Snapshot: snap, Author: r.Text(), Message: r.Text(), ExtraInfo: r.Text()}
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		if sc.Changes, err = ParseChanges(made); err != nil {
 			return nil, fmt.Errorf("snapshot %d: %w", snap.ID, err)

@@ -59,11 +59,11 @@ func LookupCommit(ctx context.Context, tx Tx, commitID string, after int64) (sna
 		return 0, false, err
 	}
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		id, extra := r.int(), r.text()
-		if r.err != nil {
-			return 0, false, r.err
+		var r Row
+		r.Take(v)
+		id, extra := r.Int(), r.Text()
+		if r.Err() != nil {
+			return 0, false, r.Err()
 		}
 		if info, ok := ParseCommitInfo(extra); ok && info.Has(commitID) {
 			return id, true, nil

@@ -60,10 +60,10 @@ func (s *duckStore) Now(ctx context.Context) (time.Time, error) {
 		if err != nil {
 			return err
 		}
-		var r row
-		r.take(rows[0])
-		now = r.time()
-		return r.err
+		var r Row
+		r.Take(rows[0])
+		now = r.Time()
+		return r.Err()
 	})
 	return now, err
 }

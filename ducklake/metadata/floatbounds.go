@@ -14,9 +14,9 @@ func HasFloatBounds(ctx context.Context, tx Tx, fromFile int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var r row
-	r.take(rows[0])
-	return r.int() > 0, r.err
+	var r Row
+	r.Take(rows[0])
+	return r.Int() > 0, r.Err()
 }
 
 // ForgetFloatBounds removes them. DuckLake compares them as text with a filter's value as a decimal number, rounds the two

@@ -60,11 +60,11 @@ func CheckVersion(ctx context.Context, tx Tx) error {
 	}
 	got := map[string]string{}
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		got[r.text()] = r.text()
-		if r.err != nil {
-			return r.err
+		var r Row
+		r.Take(v)
+		got[r.Text()] = r.Text()
+		if r.Err() != nil {
+			return r.Err()
 		}
 	}
 	if got["version"] != FormatVersion {
@@ -93,11 +93,11 @@ func columnNames(ctx context.Context, tx Tx, table string) ([]string, error) {
 	}
 	out := make([]string, 0, len(rows))
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		out = append(out, r.text())
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v)
+		out = append(out, r.Text())
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 	}
 	return out, nil

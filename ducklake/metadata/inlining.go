@@ -14,11 +14,11 @@ func DoubtfulInlining(ctx context.Context, tx Tx) ([]TableInfo, error) {
 	}
 	var tables []TableInfo
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		id := r.int()
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v)
+		id := r.Int()
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		t, found, err := TableByID(ctx, tx, id, 0)
 		if err != nil {

@@ -40,11 +40,11 @@ func Migrate(ctx context.Context, s Store, component string, steps []Migration) 
 			if err != nil {
 				return err
 			}
-			var r row
-			r.take(rows[0])
-			at := int(r.nullInt(0))
-			if r.err != nil {
-				return r.err
+			var r Row
+			r.Take(rows[0])
+			at := int(r.NullInt(0))
+			if r.Err() != nil {
+				return r.Err()
 			}
 			if at > len(steps) {
 				return fault.DefinitionTooNew.Newf("the catalog's %s tables have version %d; this server knows %d", component, at, len(steps)).

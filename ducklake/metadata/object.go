@@ -11,9 +11,9 @@ func SchemaName(ctx context.Context, tx Tx, name string) (string, error) {
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
-	var r row
-	r.take(rows[0])
-	return r.text(), r.err
+	var r Row
+	r.Take(rows[0])
+	return r.Text(), r.Err()
 }
 
 // SchemaInfo is a schema as of one snapshot.
@@ -70,11 +70,11 @@ func Schemas(ctx context.Context, tx Tx, at int64) ([]SchemaInfo, error) {
 	}
 	out := make([]SchemaInfo, 0, len(rows))
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		out = append(out, SchemaInfo{ID: r.int(), Name: r.text()})
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v)
+		out = append(out, SchemaInfo{ID: r.Int(), Name: r.Text()})
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 	}
 	return out, nil
@@ -92,11 +92,11 @@ func Views(ctx context.Context, tx Tx, at int64) ([]ViewInfo, error) {
 	}
 	out := make([]ViewInfo, 0, len(rows))
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		info := ViewInfo{ID: r.int(), UUID: r.text(), Schema: r.text(), Name: r.text(), SQL: r.text(), Aliases: splitAliases(r.text()), Comment: r.text()}
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v)
+		info := ViewInfo{ID: r.Int(), UUID: r.Text(), Schema: r.Text(), Name: r.Text(), SQL: r.Text(), Aliases: splitAliases(r.Text()), Comment: r.Text()}
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		out = append(out, info)
 	}
@@ -139,13 +139,13 @@ func Macros(ctx context.Context, tx Tx, at int64) ([]MacroInfo, error) {
 	}
 	var out []MacroInfo
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		m := MacroInfo{ID: r.int(), Schema: r.text(), Name: r.text()}
-		impl := r.int()
-		o := MacroOverload{SQL: r.text(), Table: r.text() == "table", Params: params[[2]int64{m.ID, impl}]}
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v)
+		m := MacroInfo{ID: r.Int(), Schema: r.Text(), Name: r.Text()}
+		impl := r.Int()
+		o := MacroOverload{SQL: r.Text(), Table: r.Text() == "table", Params: params[[2]int64{m.ID, impl}]}
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		if n := len(out); n == 0 || out[n-1].ID != m.ID {
 			out = append(out, m)
@@ -164,16 +164,16 @@ func macroParams(ctx context.Context, tx Tx) (map[[2]int64][]MacroParam, error) 
 	}
 	out := map[[2]int64][]MacroParam{}
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		key := [2]int64{r.int(), r.int()}
-		p := MacroParam{Name: r.text(), Type: r.text()}
-		if v := r.next(); v != nil {
+		var r Row
+		r.Take(v)
+		key := [2]int64{r.Int(), r.Int()}
+		p := MacroParam{Name: r.Text(), Type: r.Text()}
+		if v := r.Next(); v != nil {
 			p.Default, p.HasDefault = v.(string)
 		}
-		p.DefaultType = r.text()
-		if r.err != nil {
-			return nil, r.err
+		p.DefaultType = r.Text()
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		out[key] = append(out[key], p)
 	}

@@ -49,14 +49,14 @@ func Oldest(ctx context.Context, tx Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var r row
-	r.take(rows[0])
-	return r.int(), r.err
+	var r Row
+	r.Take(rows[0])
+	return r.Int(), r.Err()
 }
 
 func scanSnapshot(v []any) (Snapshot, error) {
-	var r row
-	r.take(v)
-	s := Snapshot{ID: r.int(), SchemaVersion: r.int(), NextCatalogID: r.int(), NextFileID: r.int(), Time: r.time()}
-	return s, r.err
+	var r Row
+	r.Take(v)
+	s := Snapshot{ID: r.Int(), SchemaVersion: r.Int(), NextCatalogID: r.Int(), NextFileID: r.Int(), Time: r.Time()}
+	return s, r.Err()
 }

@@ -134,12 +134,12 @@ func Tables(ctx context.Context, tx Tx, f Filter) ([]TableInfo, error) {
 	out := make([]TableInfo, 0, len(rows))
 	index := map[int64]int{}
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		t := TableInfo{ID: r.int(), UUID: r.text(), SchemaID: r.int(), Schema: r.text(), Name: r.text(), Path: r.text(), PathRelative: r.bool(),
-			SchemaPath: r.text(), SchemaPathRel: r.bool(), Begin: r.int(), Comment: r.text()}
-		if r.err != nil {
-			return nil, r.err
+		var r Row
+		r.Take(v)
+		t := TableInfo{ID: r.Int(), UUID: r.Text(), SchemaID: r.Int(), Schema: r.Text(), Name: r.Text(), Path: r.Text(), PathRelative: r.Bool(),
+			SchemaPath: r.Text(), SchemaPathRel: r.Bool(), Begin: r.Int(), Comment: r.Text()}
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		index[t.ID] = len(out)
 		out = append(out, t)
@@ -202,25 +202,25 @@ func columnsAt(ctx context.Context, tx Tx, at, table int64) (map[int64][]ColumnI
 	}
 	byTable := map[int64][]child{}
 	for _, v := range rows {
-		var r row
-		r.take(v)
-		id := r.int()
-		c := child{column: ColumnInfo{ID: r.int()}, parent: r.nullInt(0)}
-		c.column.Name, c.column.Type = r.text(), r.text()
-		if def := r.next(); def != nil {
+		var r Row
+		r.Take(v)
+		id := r.Int()
+		c := child{column: ColumnInfo{ID: r.Int()}, parent: r.NullInt(0)}
+		c.column.Name, c.column.Type = r.Text(), r.Text()
+		if def := r.Next(); def != nil {
 			c.column.HasDefault = true
 			c.column.InitialDefault, _ = def.(string)
 		}
-		value, kind := r.text(), r.text()
+		value, kind := r.Text(), r.Text()
 		if value != "" && value != "NULL" {
 			c.column.Default = value
 			if kind == "literal" {
 				c.column.Default = `CAST(` + QuoteLiteral(value) + ` AS ` + c.column.SQLType() + `)`
 			}
 		}
-		c.column.Nullable, c.column.Comment = r.bool(), r.text()
-		if r.err != nil {
-			return nil, r.err
+		c.column.Nullable, c.column.Comment = r.Bool(), r.Text()
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		byTable[id] = append(byTable[id], c)
 	}

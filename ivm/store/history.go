@@ -84,9 +84,9 @@ func tableID(ctx context.Context, tx metadata.Tx, uuid string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var r row
-	r.take(rows[0])
-	return r.nullInt(), r.err
+	var r metadata.Row
+	r.Take(rows[0])
+	return r.NullInt(0), r.Err()
 }
 
 // chunk is how many commits that may concern the table are read at once.
@@ -107,14 +107,14 @@ func firstChange(ctx context.Context, tx metadata.Tx, id, after int64) (answer, 
 			return answer{}, err
 		}
 		for _, values := range rows {
-			var r row
-			r.take(values)
-			snapshot, at := r.int(), r.time()
+			var r metadata.Row
+			r.Take(values)
+			snapshot, at := r.Int(), r.NullTime()
 			commit := metadata.SnapshotChanges{}
-			made := r.text()
-			commit.ExtraInfo = r.nullText()
-			if r.err != nil {
-				return answer{}, r.err
+			made := r.Text()
+			commit.ExtraInfo = r.Text()
+			if r.Err() != nil {
+				return answer{}, r.Err()
 			}
 			if commit.Changes, err = metadata.ParseChanges(made); err != nil {
 				return answer{}, fmt.Errorf("snapshot %d: %w", snapshot, err)

@@ -130,14 +130,14 @@ func (s *Jobs) Prune(ctx context.Context, keep int, before time.Time) (int64, er
 }
 
 func scanJob(values []any) (job.Job, error) {
-	var r row
-	r.take(values)
-	j := job.Job{ID: r.text(), Kind: job.Kind(r.text()), Subject: r.text(), View: r.text(), Principal: r.text(), Trigger: r.text(),
-		State: job.State(r.text()), Phase: r.text(), Progress: r.float(), RowsWritten: r.int(),
-		SubmittedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
-		ErrorCode: r.text(), ErrorMessage: r.text(), ErrorHint: r.text(), Spec: raw(r.text()), Result: raw(r.text()),
-		ServerID: r.text(), Fence: r.int(), Attempt: int(r.int()), Version: uint64(r.int())}
-	return j, r.err
+	var r metadata.Row
+	r.Take(values)
+	j := job.Job{ID: r.Text(), Kind: job.Kind(r.Text()), Subject: r.Text(), View: r.Text(), Principal: r.Text(), Trigger: r.Text(),
+		State: job.State(r.Text()), Phase: r.Text(), Progress: r.Float(), RowsWritten: r.Int(),
+		SubmittedAt: r.NullTime(), StartedAt: r.NullTime(), FinishedAt: r.NullTime(),
+		ErrorCode: r.Text(), ErrorMessage: r.Text(), ErrorHint: r.Text(), Spec: raw(r.Text()), Result: raw(r.Text()),
+		ServerID: r.Text(), Fence: r.Int(), Attempt: int(r.Int()), Version: uint64(r.Int())}
+	return j, r.Err()
 }
 
 // raw is a JSON text; the empty text is no JSON at all.

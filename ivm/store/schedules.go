@@ -38,16 +38,16 @@ func (s *Schedules) Load(ctx context.Context) ([]refresh.Schedule, error) {
 }
 
 func scanSchedule(values []any) (refresh.Schedule, error) {
-	var r row
-	r.take(values)
-	x := refresh.Schedule{ViewID: r.text(), View: r.text(), Principal: r.text()}
-	if us, ok := r.next().(int64); ok {
+	var r metadata.Row
+	r.Take(values)
+	x := refresh.Schedule{ViewID: r.Text(), View: r.Text(), Principal: r.Text()}
+	if us, ok := r.Next().(int64); ok {
 		d := time.Duration(us) * time.Microsecond
 		x.Interval = &d
 	}
-	x.Cron, x.TimeZone, x.NextAt, x.JobID, x.Failures = r.text(), r.text(), r.time(), r.text(), int(r.int())
-	x.LastError, x.LastEnd, x.ServerID, x.Version = r.text(), r.time(), r.text(), uint64(r.int())
-	return x, r.err
+	x.Cron, x.TimeZone, x.NextAt, x.JobID, x.Failures = r.Text(), r.Text(), r.NullTime(), r.Text(), int(r.Int())
+	x.LastError, x.LastEnd, x.ServerID, x.Version = r.Text(), r.NullTime(), r.Text(), uint64(r.Int())
+	return x, r.Err()
 }
 
 // Save writes the row if it still has its version; version 0 inserts.

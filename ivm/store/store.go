@@ -41,8 +41,8 @@ func Open(ctx context.Context, db metadata.Store) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.rows.Store(r.int())
-	return s, r.err
+	s.rows.Store(r.Int())
+	return s, r.Err()
 }
 
 // Views is the port of package catalog.
@@ -60,7 +60,7 @@ type reader interface {
 }
 
 // one runs a query that gives one row, by itself.
-func (s *Store) one(ctx context.Context, sql string) (r row, err error) {
+func (s *Store) one(ctx context.Context, sql string) (r metadata.Row, err error) {
 	var rows [][]any
 	if quick, ok := s.db.(reader); ok {
 		rows, err = quick.Read(ctx, sql)
@@ -77,11 +77,11 @@ func (s *Store) one(ctx context.Context, sql string) (r row, err error) {
 }
 
 // single is the only row of a result.
-func single(rows [][]any) (r row, err error) {
+func single(rows [][]any) (r metadata.Row, err error) {
 	if len(rows) != 1 {
 		return r, fault.LakeUnreadable.Newf("the catalog gives %d rows where one is expected", len(rows))
 	}
-	r.take(rows[0])
+	r.Take(rows[0])
 	return r, nil
 }
 

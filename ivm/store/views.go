@@ -26,7 +26,7 @@ func (v *Views) Rows(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.int(), r.err
+	return r.Int(), r.Err()
 }
 
 const revisionSQL = `SELECT s.snapshot_id, s.schema_version, c.value FROM {M}ducklake_snapshot s, {M}vega_counters c
@@ -41,9 +41,9 @@ func (v *Views) Revision(ctx context.Context) (catalog.Revision, error) {
 	return scanRevision(r)
 }
 
-func scanRevision(r row) (catalog.Revision, error) {
-	rev := catalog.Revision{Snapshot: r.int(), SchemaVersion: r.int(), Rows: r.int()}
-	return rev, r.err
+func scanRevision(r metadata.Row) (catalog.Revision, error) {
+	rev := catalog.Revision{Snapshot: r.Int(), SchemaVersion: r.Int(), Rows: r.Int()}
+	return rev, r.Err()
 }
 
 // Load reads everything about all views in one transaction.
@@ -104,22 +104,22 @@ func (s *Store) lakeTables(ctx context.Context, tx metadata.Tx, rev catalog.Revi
 		return c, err
 	}
 	for _, values := range rows {
-		var r row
-		r.take(values)
-		c.plain = append(c.plain, catalog.Name{Schema: r.text(), Name: r.text()})
-		if r.err != nil {
-			return c, r.err
+		var r metadata.Row
+		r.Take(values)
+		c.plain = append(c.plain, catalog.Name{Schema: r.Text(), Name: r.Text()})
+		if r.Err() != nil {
+			return c, r.Err()
 		}
 	}
 	if rows, err = tx.Query(ctx, `SELECT schema_name FROM {M}ducklake_schema WHERE end_snapshot IS NULL ORDER BY schema_name`); err != nil {
 		return c, err
 	}
 	for _, values := range rows {
-		var r row
-		r.take(values)
-		c.schemas = append(c.schemas, r.text())
-		if r.err != nil {
-			return c, r.err
+		var r metadata.Row
+		r.Take(values)
+		c.schemas = append(c.schemas, r.Text())
+		if r.Err() != nil {
+			return c, r.Err()
 		}
 	}
 	s.mu.Lock()
@@ -152,12 +152,12 @@ func viewRows(ctx context.Context, tx metadata.Tx, uuid string) ([]catalog.Row, 
 	}
 	out := make([]catalog.Row, 0, len(rows))
 	for _, values := range rows {
-		var r row
-		r.take(values)
-		v := catalog.Row{UUID: r.text(), Kind: catalog.Kind(r.text()), Owner: r.text(), Definition: r.text(), Hash: r.text(),
-			Name: catalog.Name{Schema: r.text(), Name: r.text()}, CreatedAt: r.time(), Revision: r.int()}
-		if r.err != nil {
-			return nil, r.err
+		var r metadata.Row
+		r.Take(values)
+		v := catalog.Row{UUID: r.Text(), Kind: catalog.Kind(r.Text()), Owner: r.Text(), Definition: r.Text(), Hash: r.Text(),
+			Name: catalog.Name{Schema: r.Text(), Name: r.Text()}, CreatedAt: r.NullTime(), Revision: r.Int()}
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		v.Sources = sources[v.UUID]
 		out = append(out, v)
@@ -173,13 +173,13 @@ func viewSources(ctx context.Context, tx metadata.Tx, uuid string) (map[string][
 	}
 	out := map[string][]catalog.Source{}
 	for _, values := range rows {
-		var r row
-		r.take(values)
-		view := r.text()
-		src := catalog.Source{UUID: r.text(), Name: catalog.Name{Schema: r.text(), Name: r.text()}}
-		columns := r.text()
-		if r.err != nil {
-			return nil, r.err
+		var r metadata.Row
+		r.Take(values)
+		view := r.Text()
+		src := catalog.Source{UUID: r.Text(), Name: catalog.Name{Schema: r.Text(), Name: r.Text()}}
+		columns := r.Text()
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		if err := json.Unmarshal([]byte(columns), &src.Columns); err != nil {
 			return nil, fmt.Errorf("store: the columns of a source of view %s: %w", view, err)
@@ -198,14 +198,14 @@ func published(ctx context.Context, tx metadata.Tx) (map[string]catalog.Publishe
 	}
 	out := make(map[string]catalog.Published, len(rows))
 	for _, values := range rows {
-		var r row
-		r.take(values)
-		uuid := r.text()
-		p := catalog.Published{Generation: r.int(), Epoch: r.int()}
-		frontier := r.bytes()
-		p.Snapshot, p.Rows, p.CommitID, p.At = r.nullInt(), r.nullInt(), r.nullText(), r.time()
-		if r.err != nil {
-			return nil, r.err
+		var r metadata.Row
+		r.Take(values)
+		uuid := r.Text()
+		p := catalog.Published{Generation: r.Int(), Epoch: r.Int()}
+		frontier := r.Bytes()
+		p.Snapshot, p.Rows, p.CommitID, p.At = r.NullInt(0), r.NullInt(0), r.Text(), r.NullTime()
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		if p.Frontier, err = catalog.DecodeFrontier(frontier); err != nil {
 			return nil, err
