@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,23 +53,27 @@ func TestEveryLifeAfterAKillIsWhole(t *testing.T) {
 func runAndKill(t *testing.T, s *process.Server, l *ledger, rnd *rand.Rand) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	work := func(op func(c *process.Client) error) {
+	var killed atomic.Bool
+	work := func(next func() operation) {
 		c := s.Connect(t)
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if err := op(c); err != nil && !expected(err) {
-					t.Errorf("unexpected: %v", err)
+				op := next()
+				if err := op.run(ctx, c); !allowed(err, op.may...) && !(killed.Load() && severed(err)) {
+					t.Errorf("%s: %v", op.name, err)
 				}
 				l.done()
 			}
 		})
 	}
-	work(func(c *process.Client) error { return ingest(ctx, c, l) })
+	load := operation{"ingest", func(ctx context.Context, c *process.Client) error { return ingest(ctx, c, l) }, nil}
+	work(func() operation { return load })
 	for range 2 {
 		r := rand.New(rand.NewPCG(rnd.Uint64(), rnd.Uint64()))
-		work(func(c *process.Client) error { return viewOperation(ctx, c, l, r) })
+		work(func() operation { return viewOperation(l, r) })
 	}
 	time.Sleep(time.Duration(rnd.Int64N(int64(900 * time.Millisecond)))) // the random moment itself
+	killed.Store(true)
 	s.Kill()
 	cancel()
 	wg.Wait()
@@ -94,10 +98,14 @@ func verify(t *testing.T, s *process.Server, c *process.Client, l *ledger) {
 			t.Errorf("batch %d was acknowledged and is gone", b)
 		}
 	}
-	for _, view := range []string{"per_batch", "replaced"} {
+	for view, may := range map[string][]string{
+		"per_batch": nil,
+		// Nobody has made it yet, or the job that gives it its first content goes on just now.
+		"replaced": {"OBJECT_NOT_FOUND", "MATERIALIZED_VIEW_NOT_POPULATED"},
+	} {
 		rows, err := c.Query(t.Context(), "SELECT count(*) FROM "+view+" WHERE n <> 100 OR s <> 4950")
 		switch {
-		case err != nil && !expected(err):
+		case !allowed(err, may...):
 			t.Errorf("%s: %v", view, err)
 		case err == nil && rows[0][0] != "0":
 			t.Errorf("%s holds %s rows of no whole generation", view, rows[0][0])
@@ -107,7 +115,7 @@ func verify(t *testing.T, s *process.Server, c *process.Client, l *ledger) {
 		for d != nil {
 			info, err := c.Client.Client.PollFlightInfo(t.Context(), d)
 			if err != nil {
-				if !expected(err) && !strings.Contains(err.Error(), "QUERY_HANDLE_NOT_FOUND") {
+				if !allowed(err, "JOB_INTERRUPTED") { // after too many lives that ended in it
 					t.Errorf("an old handle: %v", err)
 				}
 				break

@@ -2,15 +2,19 @@ package crash
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/vegadb/vega-flight/integration/process"
 )
@@ -86,26 +90,35 @@ func ingest(ctx context.Context, c *process.Client, l *ledger) error {
 
 const perBatch = "SELECT batch, count(*) AS n, sum(i) AS s FROM events GROUP BY batch"
 
-// viewOperation does one random thing with views.
-func viewOperation(ctx context.Context, c *process.Client, l *ledger, rnd *rand.Rand) error {
-	exec := func(sql string) error { _, err := c.Query(ctx, sql); return err }
-	switch rnd.IntN(6) {
+// operation is one thing that a client does, with the refusals it may meet because another client works on the same view.
+type operation struct {
+	name string
+	run  func(ctx context.Context, c *process.Client) error
+	may  []string
+}
+
+// viewOperation is one random thing done with views.
+func viewOperation(l *ledger, rnd *rand.Rand) operation {
+	exec := func(sql string, may ...string) operation {
+		return operation{sql, func(ctx context.Context, c *process.Client) error { _, err := c.Query(ctx, sql); return err }, may}
+	}
+	short := fmt.Sprintf("short_%d", rnd.IntN(3))
+	switch rnd.IntN(7) {
 	case 0:
 		return exec("REFRESH MATERIALIZED VIEW per_batch WITH (full = true)")
 	case 1:
 		return exec("CREATE OR REPLACE MATERIALIZED VIEW replaced AS " + perBatch)
-	case 2:
-		name := fmt.Sprintf("short_%d", rnd.IntN(3))
-		if err := exec("CREATE MATERIALIZED VIEW IF NOT EXISTS " + name + " AS " + perBatch); err != nil {
-			return err
-		}
-		return exec("DROP MATERIALIZED VIEW IF EXISTS " + name)
+	case 2: // the other client may drop it while its first content is made
+		return exec("CREATE MATERIALIZED VIEW IF NOT EXISTS "+short+" AS "+perBatch, "CANCELLED", "MATERIALIZED_VIEW_NOT_FOUND")
 	case 3:
-		return exec("CREATE MATERIALIZED VIEW IF NOT EXISTS on_view AS SELECT n, count(*) AS batches FROM per_batch GROUP BY n")
+		return exec("DROP MATERIALIZED VIEW IF EXISTS " + short)
 	case 4:
-		return exec("REFRESH MATERIALIZED VIEW on_view")
+		return exec("CREATE MATERIALIZED VIEW IF NOT EXISTS on_view AS SELECT n, count(*) AS batches FROM per_batch GROUP BY n")
+	case 5: // until it is made
+		return exec("REFRESH MATERIALIZED VIEW on_view", "MATERIALIZED_VIEW_NOT_FOUND")
 	default:
-		return pollOnce(ctx, c, l, "REFRESH MATERIALIZED VIEW per_batch WITH (full = true)")
+		const sql = "REFRESH MATERIALIZED VIEW per_batch WITH (full = true)"
+		return operation{"submit " + sql, func(ctx context.Context, c *process.Client) error { return pollOnce(ctx, c, l, sql) }, nil}
 	}
 }
 
@@ -121,14 +134,13 @@ func pollOnce(ctx context.Context, c *process.Client, l *ledger, sql string) err
 	return nil
 }
 
-// expected says which errors an operation may meet while others work on the same views or the server dies.
-func expected(err error) bool {
-	for _, s := range []string{"MATERIALIZED_VIEW_NOT_POPULATED", "MATERIALIZED_VIEW_NOT_FOUND", "REFRESH_CONFLICT", "COMMIT_CONFLICT", "CANCELLED",
-		"MATERIALIZED_VIEW_EXISTS", "OBJECT_NOT_FOUND", "SOURCE_CHANGED", "DEPENDENT_VIEWS_EXIST", "JOB_INTERRUPTED",
-		"Unavailable", "connection refused", "error reading from server", "EOF", "transport is closing", "Canceled"} {
-		if strings.Contains(err.Error(), s) {
-			return true
-		}
-	}
-	return false
+// allowed says whether a server that lives may answer so.
+func allowed(err error, names ...string) bool {
+	return err == nil || slices.Contains(names, process.Code(err))
+}
+
+// severed says whether an error is what a client sees of a server that is gone: no name of ours, and the transport's word for it.
+func severed(err error) bool {
+	code := status.Code(err)
+	return process.Code(err) == "" && (code == codes.Unavailable || code == codes.Canceled || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled))
 }
