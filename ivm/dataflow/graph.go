@@ -1,0 +1,113 @@
+package dataflow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// Graph is operators in topological order. It is used by one goroutine at a time.
+type Graph struct {
+	nodes   []*node
+	sources []int // node of each source
+	last    int
+	errors  *errorSet
+	stepped bool
+	now     int64
+	broken  error
+}
+
+type node struct {
+	op   Operator // nil for a source
+	name string
+	in   []int
+	out  *zset.Batch // of the current step
+	ins  []*zset.Batch
+}
+
+// NewGraph makes an empty graph.
+func NewGraph() *Graph { return &Graph{errors: newErrorSet(), last: -1} }
+
+// Source adds an input, whose deltas are given to Step in the order in which sources were added. It returns the node's number.
+func (g *Graph) Source(name string, layout *row.Layout) int {
+	g.nodes = append(g.nodes, &node{name: name, out: zset.New(layout)})
+	id := len(g.nodes) - 1
+	g.sources = append(g.sources, id)
+	g.last = id
+	return id
+}
+
+// Add adds an operator whose inputs are the outputs of nodes that were added before. Several may read one node.
+func (g *Graph) Add(name string, op Operator, in ...int) int {
+	n := &node{op: op, name: name, in: in, out: zset.New(op.Layout()), ins: make([]*zset.Batch, len(in))}
+	for i, from := range in {
+		n.ins[i] = g.nodes[from].out
+	}
+	g.nodes = append(g.nodes, n)
+	g.last = len(g.nodes) - 1
+	return g.last
+}
+
+// Layout is that of the output.
+func (g *Graph) Layout() *row.Layout { return g.nodes[g.last].out.Layout }
+
+// Errors are the rows and groups that have no value now.
+func (g *Graph) Errors() []RowError { return g.errors.list() }
+
+// Node is an operator's name.
+func (g *Graph) Node(i int) string { return g.nodes[i].name }
+
+// Step takes one epoch's change of each source and gives the change of the output, consolidated; it is valid until the next
+// Step. now is the logical clock. After an error the state is not to be trusted: the graph refuses further steps.
+func (g *Graph) Step(ctx context.Context, now int64, deltas ...*zset.Batch) (*zset.Batch, error) {
+	if g.broken != nil {
+		return nil, g.broken
+	}
+	if len(deltas) != len(g.sources) {
+		return nil, fmt.Errorf("dataflow: %d deltas for %d sources", len(deltas), len(g.sources))
+	}
+	g.now = max(g.now, now)
+	e := &Epoch{Now: g.now, First: !g.stepped, errors: g.errors}
+	for i, d := range deltas {
+		n := g.nodes[g.sources[i]]
+		n.out.Reset()
+		if d != nil && d.Len() > 0 {
+			n.out.AppendBatch(d)
+		}
+	}
+	for i, n := range g.nodes {
+		if n.op == nil {
+			continue
+		}
+		n.out.Reset()
+		if !e.First && !n.due(e.Now) {
+			continue
+		}
+		e.node = i
+		if err := n.op.Step(ctx, e, n.ins, n.out); err != nil {
+			g.broken = fmt.Errorf("%s: %w", n.name, err)
+			return nil, g.broken
+		}
+		if n.op.Cancels() || i == g.last {
+			n.out.Consolidate()
+		}
+	}
+	g.stepped = true
+	if g.nodes[g.last].op == nil {
+		g.nodes[g.last].out.Consolidate()
+	}
+	return g.nodes[g.last].out, nil
+}
+
+// due says that a step would change something.
+func (n *node) due(now int64) bool {
+	for _, b := range n.ins {
+		if b.Len() > 0 {
+			return true
+		}
+	}
+	t, ok := n.op.(Timed)
+	return ok && t.Due(now)
+}
