@@ -94,3 +94,12 @@ func (goneStore) Update(context.Context, func(metadata.Tx) error) error {
 
 // Relieve does what the memory watch does when the process has a ceiling.
 func (l *Lake) Relieve(ceiling uint64) bool { return l.relieve(ceiling, time.Now()) }
+
+// Table is a table as the catalog has it.
+func (l *Lake) Table(ctx context.Context, schema, name string) (t metadata.TableInfo, err error) {
+	err = l.store.View(ctx, func(tx metadata.Tx) (err error) {
+		t, _, err = metadata.TableByName(ctx, tx, schema, name, 0)
+		return err
+	})
+	return t, err
+}

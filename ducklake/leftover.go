@@ -21,7 +21,7 @@ import (
 // A statement that fails in the middle leaves the data files that it was writing: DuckLake removes only those that were complete. Their
 // names say when they were begun, so those of a failed statement are the files of its tables from its time that the catalog does not know,
 // once everybody else who wrote into these tables at that time has ended. That can be known where one process writes: of a lake that
-// several servers share, only folders of tables that never got their name are cleared.
+// several servers share, folders of tables that never got their name are cleared, and what else is left when it is old, see RemoveStrays.
 
 // writers are the statements and transactions that may have files which the catalog does not know yet.
 type writers struct {
@@ -45,11 +45,20 @@ type leftover struct {
 	wait     map[*write]struct{} // who may have files of that time too
 }
 
+// writes says that a table is being written.
+func (ws *writers) writes(table int64) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for w := range ws.open {
+		if slices.Contains(w.tables, table) {
+			return true
+		}
+	}
+	return false
+}
+
 // beginWrite says that tables are going to be written.
 func (l *Lake) beginWrite(tables ...int64) *write {
-	if l.Shared() {
-		return nil
-	}
 	w := &write{lake: l, tables: tables, began: time.Now()}
 	l.writers.mu.Lock()
 	defer l.writers.mu.Unlock()
@@ -65,7 +74,7 @@ func (w *write) end(err error) {
 	if w == nil {
 		return
 	}
-	w.failed = w.failed || err != nil
+	w.failed = (w.failed || err != nil) && !w.lake.Shared()
 	for _, left := range w.lake.writers.end(w) {
 		w.lake.clear(left)
 	}

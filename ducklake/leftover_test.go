@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/laketest"
@@ -99,4 +100,43 @@ func TestAFailedStatementLeavesNoFiles(t *testing.T) {
 	}
 	left(open)
 	a.want(`SELECT count(*) FROM t`, `400000`)
+}
+
+// Where other servers may write too, what a statement has left waits for its age; what is committed or still open stays.
+func TestStraysOfASharedLake(t *testing.T) {
+	l := laketest.New(t, laketest.PostgreSQL)
+	a, b := connect(t, l), connect(t, l)
+	a.exec(`CREATE TABLE t (i BIGINT, s VARCHAR)`)
+	a.exec(`INSERT INTO t ` + many)
+	committed := dataFiles(t, l)
+	if _, err := b.try(`INSERT INTO t ` + manyAndAnError); err == nil {
+		t.Fatal("no error")
+	}
+	if dataFiles(t, l) == committed {
+		t.Skip("DuckDB itself has removed what the statement had written")
+	}
+	between := time.Now()
+	tx := must(a.Begin(ctx))
+	a.exec(`INSERT INTO t ` + many)
+	all := dataFiles(t, l)
+	if info := must(l.Table(ctx, "main", "t")); l.Flushable(info) {
+		t.Error("a table that is being written may be flushed")
+	}
+	if n := must(l.RemoveStrays(ctx, between.Add(-time.Hour))); n != 0 {
+		t.Errorf("%d young files are removed", n)
+	}
+	n := must(l.RemoveStrays(ctx, between))
+	if n == 0 || dataFiles(t, l) != all-int(n) {
+		t.Errorf("%d of %d files are removed, %d are left", n, all, dataFiles(t, l))
+	}
+	if err := a.Commit(ctx, tx); err != nil {
+		t.Fatal(err)
+	}
+	b.want(`SELECT count(*), count(DISTINCT s) FROM t`, `800000|400000`)
+	if n := must(l.RemoveStrays(ctx, time.Now().Add(time.Hour))); n != 0 {
+		t.Errorf("%d committed files are removed", n)
+	}
+	if info := must(l.Table(ctx, "main", "t")); !l.Flushable(info) {
+		t.Error("nobody writes the table any more")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -118,9 +119,19 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 		},
 		TakenOver: func(ctx context.Context, _ publish.Fence) error { return h.sink.Settle(ctx) },
 		Unread:    rows.Unread,
+		Flushable: h.lake.Flushable,
+		Strays:    h.strays(),
 		Log:       log, Every: c.MaintenanceInterval, PublicationRetention: c.PublicationRetention, UserRetention: c.SnapshotRetention,
 	})
 	return h, nil
+}
+
+// strays removes files of statements that were cut off, where no process has the lake to itself.
+func (h *house) strays() func(context.Context, time.Time) (int64, error) {
+	if !h.lake.Shared() {
+		return nil
+	}
+	return h.lake.RemoveStrays
 }
 
 // check verifies the views and looks for leftovers. With alone, no server serves the lake.

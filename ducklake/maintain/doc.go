@@ -6,9 +6,10 @@
 //
 //	who lives       [Servers]: leases by the catalog's clock, with fencing epochs that every publication checks
 //	what is needed  [Holds] in the catalog, [Pins] of this process's readers and transactions
-//	what is due     pending inlined rows ─▶ flush; small files ─▶ merge; snapshots that hold only
+//	what is due     pending inlined rows, of users' tables too ─▶ flush; small files ─▶ merge; snapshots that hold only
 //	                our publications ─▶ expire after a while; retired files ─▶ remove;
-//	                staged files of servers that are gone ─▶ remove
+//	                staged files of servers that are gone, files that no
+//	                catalog entry names and nobody living can have begun ─▶ remove
 //
 // What always holds:
 //   - A snapshot that somebody holds or reads is never expired, and neither is any after

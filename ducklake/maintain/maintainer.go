@@ -26,6 +26,11 @@ type Config struct {
 	TakenOver func(ctx context.Context, dead publish.Fence) error
 	// Unread is the snapshot after which users' snapshots still tell somebody how far behind he is; 0 for nobody. May be nil.
 	Unread func(ctx context.Context, tx metadata.Tx) (int64, error)
+	// Flushable says that a user's table may be flushed now: files keep its values, and nobody is writing it. Nil for none of them.
+	Flushable func(metadata.TableInfo) bool
+	// Strays removes data files that were begun before a time and that the catalog does not know, and says how many. Nil where they are
+	// removed in other ways.
+	Strays func(ctx context.Context, before time.Time) (int64, error)
 	Log    *slog.Logger
 
 	Every                time.Duration // between two runs; 0 is 10 s
@@ -35,6 +40,8 @@ type Config struct {
 	UserRetention        time.Duration // users' snapshots; 0 is for ever
 	CleanupDelay         time.Duration // retired files stay on disk so long at least; 0 is 10 min
 	OrphanAge            time.Duration // staged files of dead servers stay so long at least; 0 is 1 min
+	StrayAge             time.Duration // data files that the catalog does not know stay so long at least; 0 is 24 h
+	StrayEvery           time.Duration // between two times of looking for them; 0 is 1 h
 }
 
 func (c *Config) withDefaults() {
@@ -47,6 +54,8 @@ func (c *Config) withDefaults() {
 	set(&c.PublicationRetention, time.Hour)
 	set(&c.CleanupDelay, 10*time.Minute)
 	set(&c.OrphanAge, time.Minute)
+	set(&c.StrayAge, 24*time.Hour)
+	set(&c.StrayEvery, time.Hour)
 	if c.FlushRows == 0 {
 		c.FlushRows = 10_000
 	}
@@ -64,7 +73,8 @@ func (c *Config) withDefaults() {
 // Maintainer does a lake's maintenance from one server. Several servers may maintain one lake.
 type Maintainer struct {
 	Config
-	log *slog.Logger
+	log    *slog.Logger
+	looked time.Time // for stray files
 }
 
 // Report is what one run did.
@@ -112,7 +122,7 @@ func (r Report) did() bool {
 func (m *Maintainer) RunOnce(ctx context.Context) (Report, error) {
 	var r Report
 	var errs []error
-	for _, step := range []func(context.Context, *Report) error{m.takeOver, m.expire, m.move, m.cleanup} {
+	for _, step := range []func(context.Context, *Report) error{m.takeOver, m.expire, m.move, m.flushUsers, m.strays, m.cleanup} {
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
