@@ -1,0 +1,96 @@
+package state
+
+import (
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// ahead is how many keys of a batch are looked up together: each step of a
+// lookup is done for all of them before the next, so that their cache misses overlap.
+const ahead = 64
+
+// UpsertAll is Upsert of every row of b; refs is reused.
+func (t *Table) UpsertAll(b *zset.Batch, refs []Ref) []Ref {
+	refs = t.lookup(b, refs)
+	w := t.kw
+	for i, ref := range refs {
+		if ref == None { // its key may have come earlier in the batch, or lie behind one with the same tag
+			key := b.Words[i*w : i*w+w]
+			if refs[i] = t.find(t.hashes[i], key, b.Heap); refs[i] == None {
+				refs[i] = t.create(t.hashes[i], key, b.Heap)
+			}
+		}
+	}
+	return refs
+}
+
+// FindAll is Find of every row of b, with None where the key is not there.
+func (t *Table) FindAll(b *zset.Batch, refs []Ref) []Ref {
+	refs = t.lookup(b, refs)
+	w := t.kw
+	for i, ref := range refs {
+		if ref == None {
+			refs[i] = t.find(t.hashes[i], b.Words[i*w:i*w+w], b.Heap)
+		}
+	}
+	return refs
+}
+
+// lookup finds the keys that lie in the first place whose tag is theirs; for the others it says None.
+func (t *Table) lookup(b *zset.Batch, refs []Ref) []Ref {
+	n := b.Len()
+	t.hashes = t.spec.Key.HashAll(t.hashes, b.Words, n, b.Heap)
+	if cap(refs) < n {
+		refs = make([]Ref, n, n+n/4)
+	}
+	refs = refs[:n]
+	w := t.kw
+	for from := 0; from < n; from += ahead {
+		to := min(from+ahead, n)
+		part, hashes := refs[from:to], t.hashes[from:to]
+		for i, hash := range hashes {
+			part[i] = t.candidate(hash & tagMask)
+		}
+		words := b.Words[from*w : to*w]
+		for i, ref := range part {
+			if ref != None && !t.matches(ref, words[i*w:i*w+w], b.Heap) {
+				part[i] = None
+			}
+		}
+	}
+	return refs
+}
+
+// candidate is the record of the first slot with the tag.
+func (t *Table) candidate(tag uint64) Ref {
+	seg := t.index.segment(tag)
+	mask := uint64(len(seg) - 2)
+	for i := tag & mask; ; i = (i + 1) & mask {
+		s := seg[i]
+		if s>>32 == tag && s != 0 {
+			if uint32(s) == onDisk {
+				return None
+			}
+			return Ref(uint32(s) - 1)
+		}
+		if s == 0 {
+			return None
+		}
+	}
+}
+
+// AddAll is Add of entry i to refs[i], for each i.
+func (t *Table) AddAll(refs []Ref, entries *zset.Batch) {
+	for i, ref := range refs {
+		t.Add(ref, entries.Row(i), entries.Heap, entries.Weights[i])
+	}
+}
+
+// Shard is the part, of n, that keys with the hash belong to. Parts are ranges
+// of the 256 key groups, which are what moves when n changes.
+func Shard(hash uint64, n int) int { return int(hash>>56) * n >> 8 }
+
+// Group is the key group of a hash.
+func Group(hash uint64) int { return int(hash >> 56) }
+
+var _ = row.HashWords
