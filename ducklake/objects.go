@@ -18,6 +18,11 @@ func (l *Lake) Objects(ctx context.Context, have int64) (*gate.Objects, error) {
 			o, _, err = l.objects(ctx, have)
 		}
 	}
+	if err == nil && o != nil && !hasMain(o) {
+		if _, err = l.restoreMain(ctx); err == nil {
+			o, _, err = l.objects(ctx, have)
+		}
+	}
 	if err != nil {
 		return nil, l.check(err)
 	}

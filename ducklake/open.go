@@ -147,6 +147,9 @@ func (l *Lake) open(ctx context.Context) (err error) {
 	if err := l.store.View(ctx, func(tx metadata.Tx) error { return metadata.CheckFormat(ctx, tx) }); err != nil {
 		return err
 	}
+	if _, err := l.restoreMain(ctx); err != nil {
+		return err
+	}
 	if err := metadata.Migrate(ctx, l.store, "session", buildMigrations); err != nil {
 		return err
 	}
