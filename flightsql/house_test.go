@@ -24,7 +24,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/flightsql/auth"
-	"github.com/vegadb/vega-flight/ivm/ivmtest"
+	"github.com/vegadb/vega-flight/ivm/enginetest"
 )
 
 // house is a lake, the engine over it and a server, all real, for one test.
@@ -56,8 +56,8 @@ func openIn(t *testing.T, lake func(*ducklake.Config), change ...func(*Config)) 
 	if lake == nil {
 		lake = func(*ducklake.Config) {}
 	}
-	h := &house{t: t, lake: ivmtest.Lake(t, laketest.DuckDB, lake)}
-	config := Config{Lake: h.lake, Engine: ivmtest.Engine(t, h.lake), Log: testLog(t), Version: "test", SpoolDir: t.TempDir()}
+	h := &house{t: t, lake: enginetest.Lake(t, laketest.DuckDB, lake)}
+	config := Config{Lake: h.lake, Engine: enginetest.Engine(t, h.lake), Log: testLog(t), Version: "test", SpoolDir: t.TempDir()}
 	for _, f := range change {
 		f(&config)
 	}

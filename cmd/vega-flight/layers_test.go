@@ -36,17 +36,27 @@ var layers = []layer{
 
 	// adapters: the only parts of the engine that know the lake
 	{"ivm/store", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ducklake/metadata"}},
-	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ducklake", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
+	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ivm/row", "ivm/plan", "ducklake", "ducklake/duck", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
 	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake/..."}},
 
-	{"ivm/ivmtest", []string{"ivm", "ivm/...", "ducklake", "ducklake/..."}},
+	// the incremental engine, from the row upward
+	{"ivm/row", nil},
+	{"ivm/zset", []string{"ivm/row"}},
+	{"ivm/state/statetest", []string{"ivm/row", "ivm/zset", "ivm/state"}},
+	{"ivm/state", []string{"ivm/row", "ivm/zset"}},
+	{"ivm/plan", []string{"ivm/row"}},
+	{"ivm/eval", []string{"ivm/row", "ivm/zset", "ivm/plan", "ducklake/duck"}},
+	{"ivm/dataflow", []string{"ivm/row", "ivm/zset", "ivm/state", "ivm/plan", "ivm/eval"}},
+	{"ivm/ivmtest", []string{"ivm/row", "ivm/zset", "ivm/state", "ivm/plan", "ivm/eval", "ivm/dataflow", "ivm/bind", "ducklake/duck"}},
+
+	{"ivm/enginetest", []string{"ivm", "ivm/...", "ducklake", "ducklake/..."}},
 	{"ivm/check", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake", "ducklake/..."}},
 
 	{"ivm/ddl", nil},
 	{"ivm/catalog", []string{"ivm/ddl"}},
 	{"ivm/job", []string{"ivm/ddl"}},
 	{"ivm/refresh", []string{"ivm/job", "ivm/catalog", "ivm/ddl"}},
-	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh"}},
+	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh", "ivm/plan"}},
 
 	{"ducklake/duck", nil},
 	{"ducklake/types", nil},

@@ -19,7 +19,7 @@ import (
 	vega "github.com/vegadb/vega-flight/flightsql"
 	"github.com/vegadb/vega-flight/flightsql/auth"
 	"github.com/vegadb/vega-flight/integration/process"
-	"github.com/vegadb/vega-flight/ivm/ivmtest"
+	"github.com/vegadb/vega-flight/ivm/enginetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -50,8 +50,8 @@ func start(t *testing.T, who auth.Authenticator, route func(*vega.Service) fligh
 	t.Helper()
 	ctx := context.Background()
 	quiet := slog.New(slog.DiscardHandler)
-	l := ivmtest.Lake(t, laketest.DuckDB)
-	svc, err := vega.New(ctx, vega.Config{Lake: l, Engine: ivmtest.Engine(t, l), Log: quiet, SpoolDir: t.TempDir()})
+	l := enginetest.Lake(t, laketest.DuckDB)
+	svc, err := vega.New(ctx, vega.Config{Lake: l, Engine: enginetest.Engine(t, l), Log: quiet, SpoolDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

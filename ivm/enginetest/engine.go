@@ -1,4 +1,4 @@
-package ivmtest
+package enginetest
 
 import (
 	"context"
