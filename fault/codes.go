@@ -42,6 +42,7 @@ var (
 	ExtensionInvalid = define("EXTENSION_INVALID", Precondition, "A DuckDB extension has the wrong version, checksum or signature.")
 	HistoryExpired   = define("CHANGE_HISTORY_EXPIRED", Precondition, "Snapshots that are needed are expired.")
 	HistoryRewritten = define("CHANGE_HISTORY_REWRITTEN", Precondition, "Files that hold needed history were replaced.")
+	ExcessRetraction = define("EXCESS_RETRACTION", Precondition, "A source took back a row more often than it had given it.")
 
 	// materialized views
 	ViewNotFound      = define("MATERIALIZED_VIEW_NOT_FOUND", NotFound, "No materialized view has this name.")
