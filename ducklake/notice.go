@@ -112,6 +112,9 @@ func (l *Lake) noticeLoop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-l.db.Failed():
+			_ = l.check(l.db.Poisoned()) // it may be that no statement of a user finds out
+			return
 		case <-l.notice.poke:
 		case <-others:
 		}

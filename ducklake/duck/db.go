@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -22,6 +23,7 @@ type DB struct {
 	raw      ddb.Database
 	closed   bool
 	poisoned atomic.Pointer[Error]
+	failed   chan struct{} // closed when it is poisoned
 }
 
 // Open opens the database file at path, or an in-memory instance when path is "".
@@ -36,7 +38,7 @@ func Open(path string, o Options) (*DB, error) {
 			return nil, fmt.Errorf("duck: DuckDB refuses the setting %s = %q", name, value)
 		}
 	}
-	db := new(DB)
+	db := &DB{failed: make(chan struct{})}
 	var message string
 	if ddb.OpenExt(path, &db.raw, config, &message) == ddb.StateError {
 		ddb.Close(&db.raw)
@@ -129,27 +131,51 @@ func (db *DB) Poisoned() error {
 	return nil
 }
 
+// Failed is closed when the instance is poisoned.
+func (db *DB) Failed() <-chan struct{} { return db.failed }
+
 // fail makes DuckDB's message an error and remembers a fatal one.
 func (db *DB) fail(message, sql string) error {
 	if message == "" {
 		message = "INTERNAL Error: DuckDB failed without a message"
 	}
 	e := newError(message, sql)
-	if e.fatal() || e.Type == "INTERNAL" && db.invalidated() {
-		db.poisoned.CompareAndSwap(nil, e)
+	// The texts of the last kind may be a user's; DuckDB is asked whether it is so.
+	if e.fatal() || (e.Type == "INTERNAL" || strings.Contains(message, invalid)) && db.invalidated() {
+		if db.poisoned.CompareAndSwap(nil, e) {
+			close(db.failed)
+		}
 	}
 	return e
 }
 
-// invalidated asks DuckDB whether it still takes work. Most internal errors end
-// the instance, but DuckDB says so to the next statement only.
+// invalid is what DuckDB says of a database that refuses all further work, such as one whose checkpoint failed for a full disk. It stays
+// so when there is room again, and only this database is, but an instance without it is of no use.
+const invalid = "has been invalidated"
+
+// invalidated asks DuckDB whether it still takes work, in all attached databases. Most internal errors end the instance, but DuckDB says so to
+// the next statement only.
 func (db *DB) invalidated() bool {
 	var raw ddb.Connection
 	if err := db.connect(&raw); err != nil {
 		return !errors.Is(err, ErrClosed)
 	}
 	defer ddb.Disconnect(&raw)
+	if text := failure(raw, "SELECT 1"); text != "" {
+		return true
+	}
+	return strings.Contains(failure(raw, "SELECT count(*) FROM duckdb_tables()"), invalid)
+}
+
+// failure runs a statement and returns DuckDB's refusal, if any.
+func failure(raw ddb.Connection, sql string) string {
 	var res ddb.Result
 	defer ddb.DestroyResult(&res)
-	return ddb.Query(raw, "SELECT 1", &res) == ddb.StateError
+	if ddb.Query(raw, sql, &res) != ddb.StateError {
+		return ""
+	}
+	if text := ddb.ResultError(&res); text != "" {
+		return text
+	}
+	return "no reason"
 }
