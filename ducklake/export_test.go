@@ -79,8 +79,11 @@ func (l *Lake) OnceBeforePublish(f func()) {
 	}
 }
 
-// LoseCatalog makes the catalog database unreachable until the returned function is called.
+// LoseCatalog makes the catalog database unreachable until the returned function is called. The lake's own loops, which use it at any moment,
+// end first, and for good.
 func (l *Lake) LoseCatalog() (back func()) {
+	l.stop()
+	l.work.Wait()
 	real := l.store
 	l.store = goneStore{real}
 	return func() { l.store = real }
