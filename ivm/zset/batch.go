@@ -9,7 +9,7 @@ type Batch struct {
 	Weights []int64
 	Heap    *row.Heap // of long values
 
-	index  []uint64 // scratch of Consolidate
+	index  []uint32 // scratch of Consolidate
 	hashes []uint64
 }
 
