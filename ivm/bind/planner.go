@@ -1,0 +1,386 @@
+package bind
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// Planner makes operators of queries with DuckDB's own binder and optimizer. It is an instance of its own, since which
+// optimizers run is a setting of the instance, and it holds nothing: each query brings the tables it reads, which are made empty in a
+// transaction that is rolled back. One query is planned at a time.
+type Planner struct {
+	lake string
+	turn chan struct{}
+	db   *duck.DB
+	conn *duck.Conn
+
+	volatile map[string]bool // functions whose calls may differ within a query
+	session  map[string]bool // functions that give something of the session, the transaction or the clock
+}
+
+// Query is a query to be planned.
+type Query struct {
+	SQL      string         // canonical: it names its sources as lake.schema.table, and no plain views or macros of the lake
+	Text     string         // what positions in reasons shall mean; "" is SQL
+	TimeZone string         // "" is UTC
+	Sources  []*plan.Source // what it reads, with the catalog "" or the lake's
+	Setup    []string       // statements that make views and macros first; for texts that are not canonical
+
+	Keeps func(row.Type) (why, hint string) // see plan.Input
+}
+
+// disabledOptimizers choose by statistics that shadow tables do not have, or make shapes that are harder to maintain than what they
+// replace.
+const disabledOptimizers = `statistics_propagation,join_order,build_side_probe_side,compressed_materialization,join_filter_pushdown,top_n,` +
+	`late_materialization,column_lifetime,reorder_filter,row_group_pruner,top_n_window_elimination,common_aggregate,sampling_pushdown,` +
+	`materialized_cte,sum_rewriter,cte_inlining,common_subexpressions,common_subplan,limit_pushdown,window_self_join,join_elimination`
+
+// NewPlanner opens a planner for queries of a lake of that name.
+func NewPlanner(ctx context.Context, lake string) (*Planner, error) {
+	p := &Planner{lake: lake, turn: make(chan struct{}, 1)}
+	return p, p.open(ctx)
+}
+
+func (p *Planner) open(ctx context.Context) (err error) {
+	p.db, err = duck.Open("", duck.Options{Config: map[string]string{
+		"threads": "1", "memory_limit": "512MB", "temp_directory": "",
+		"autoload_known_extensions": "false", "autoinstall_known_extensions": "false",
+	}})
+	if err != nil {
+		return fault.InternalError.Wrap(err, "opening the planner")
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fault.InternalError.Wrap(err, "opening the planner"), p.Close())
+		}
+	}()
+	if p.conn, err = p.db.Connect(); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		"SET disabled_optimizers = '" + disabledOptimizers + "'",
+		"ATTACH ':memory:' AS " + metadata.QuoteIdent(p.lake),
+		"SET enable_external_access = false",
+	} {
+		if _, err = p.conn.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	rows, err := p.conn.Rows(ctx, `SELECT lower(function_name), bool_or(stability = 'VOLATILE') FROM duckdb_functions()
+		WHERE database_name = 'system' AND stability <> 'CONSISTENT' GROUP BY ALL`)
+	if err != nil {
+		return err
+	}
+	p.volatile, p.session = map[string]bool{}, map[string]bool{}
+	for _, r := range rows {
+		if r[1] == true {
+			p.volatile[r[0].(string)] = true
+		} else {
+			p.session[r[0].(string)] = true
+		}
+	}
+	for _, name := range unstable {
+		p.session[name] = true
+	}
+	return nil
+}
+
+// unstable are functions that DuckDB calls consistent although they give something of the clock or the session.
+var unstable = []string{"current_localtimestamp", "current_localtime", "current_user", "session_user", "user", "current_role", "current_catalog",
+	"current_setting", "getvariable", "pg_postmaster_start_time", "pg_conf_load_time"}
+
+// Close ends the instance.
+func (p *Planner) Close() error {
+	var err error
+	if p.conn != nil {
+		err = p.conn.Close()
+	}
+	if p.db != nil {
+		err = errors.Join(err, p.db.Close())
+	}
+	p.conn, p.db = nil, nil
+	return err
+}
+
+// Plan plans a query. It fails when DuckDB refuses the query; why it cannot be maintained is in the plan.
+func (p *Planner) Plan(ctx context.Context, q Query) (*plan.Plan, error) {
+	in, err := p.Input(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Read(in)
+}
+
+// Input is what a plan is read from: what DuckDB says of the query.
+func (p *Planner) Input(ctx context.Context, q Query) (_ plan.Input, err error) {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return plan.Input{}, ctx.Err()
+	}
+	defer func() { <-p.turn }()
+	if p.db == nil || p.db.Poisoned() != nil {
+		if err := errors.Join(p.Close(), p.open(ctx)); err != nil {
+			return plan.Input{}, err
+		}
+	}
+	if q.TimeZone == "" {
+		q.TimeZone = "UTC"
+	}
+	if q.Text == "" {
+		q.Text = q.SQL
+	}
+	if err := p.begin(ctx, q); err != nil {
+		return plan.Input{}, errors.Join(err, p.rollback(ctx))
+	}
+	in, err := p.ask(ctx, q)
+	return in, errors.Join(err, p.rollback(ctx))
+}
+
+// begin makes the query's tables in a new transaction.
+func (p *Planner) begin(ctx context.Context, q Query) error {
+	lake := metadata.QuoteIdent(p.lake)
+	run := func(sql string) error {
+		if _, err := p.conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("bind: %s: %w", sql, err)
+		}
+		return nil
+	}
+	err := errors.Join(run("SET TimeZone = '"+strings.ReplaceAll(q.TimeZone, "'", "''")+"'"), run("USE "+lake+".main"), run("BEGIN"))
+	if err != nil {
+		return err
+	}
+	made := map[string]bool{"main": true}
+	for _, s := range q.Sources {
+		schema := s.Schema
+		if schema == "" {
+			schema = "main"
+		}
+		if !made[strings.ToLower(schema)] {
+			made[strings.ToLower(schema)] = true
+			if err := run("CREATE SCHEMA " + lake + "." + metadata.QuoteIdent(schema)); err != nil {
+				return err
+			}
+		}
+		cols := make([]string, len(s.Columns))
+		for i, c := range s.Columns {
+			cols[i] = metadata.QuoteIdent(c.Name) + " " + c.Type.String()
+			if c.Type.Collation != "" {
+				cols[i] += " COLLATE " + c.Type.Collation
+			}
+		}
+		if err := run("CREATE TABLE " + lake + "." + metadata.QuoteIdent(schema) + "." + metadata.QuoteIdent(s.Name) + " (" + strings.Join(cols, ", ") + ")"); err != nil {
+			return err
+		}
+	}
+	for _, sql := range q.Setup {
+		if err := run(sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollback leaves the instance as it was. What it cannot leave so is replaced before the next query.
+func (p *Planner) rollback(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := p.conn.Exec(ctx, "ROLLBACK"); err != nil {
+		return p.Close()
+	}
+	return nil
+}
+
+// ask gets DuckDB's plan, with the clock as a parameter, and what it knows of the query beside.
+func (p *Planner) ask(ctx context.Context, q Query) (plan.Input, error) {
+	in := plan.Input{SQL: q.Text, Sources: q.Sources, Volatile: p.volatile, Keeps: q.Keeps}
+	parsed, err := p.text(ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", q.SQL)
+	if err != nil {
+		return in, err
+	}
+	sql, err := withClock(q.SQL, parsed, q.Sources)
+	if err != nil {
+		return in, err
+	}
+	if in.JSON, err = p.optimized(ctx, sql); err != nil {
+		return in, err
+	}
+	unoptimized, err := p.text(ctx, "SELECT json_serialize_plan(?::VARCHAR, optimize := false)::VARCHAR", sql)
+	if err != nil {
+		return in, err
+	}
+	for _, name := range p.sessionCalls(unoptimized) {
+		in.Reasons = append(in.Reasons, plan.Reason{Code: plan.VolatileFunction, Position: plan.NoPosition,
+			Message: name + " gives something of the session or the moment, which no change of a source tells"})
+	}
+	if stmt, err := p.conn.Prepare(ctx, sql); err == nil {
+		// An expression without an alias is called by its text, and the clock has changed that; so the names are the query's own.
+		in.Names = p.names(ctx, q.SQL)
+		if err := stmt.Close(); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+func (p *Planner) names(ctx context.Context, sql string) []string {
+	stmt, err := p.conn.Prepare(ctx, sql)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range stmt.Columns() {
+		out = append(out, c.Name)
+	}
+	if stmt.Close() != nil {
+		return nil
+	}
+	return out
+}
+
+func (p *Planner) text(ctx context.Context, sql string, arg any) (string, error) {
+	rows, err := p.conn.Rows(ctx, sql, arg)
+	if err != nil {
+		return "", err
+	}
+	s, _ := rows[0][0].(string)
+	return s, nil
+}
+
+// optimized is DuckDB's plan. Two faults of DuckDB are gone around: a folded BIT or BIGNUM makes the answer an empty text, so then
+// constants stay unfolded; and some correlated UNNESTs fail with an internal error unless the sides of joins are chosen.
+func (p *Planner) optimized(ctx context.Context, sql string) (string, error) {
+	const ask = "SELECT json_serialize_plan(?::VARCHAR, optimize := true)::VARCHAR"
+	out, err := p.text(ctx, ask, sql)
+	if err != nil {
+		return "", err
+	}
+	disabled := ""
+	switch {
+	case out == "":
+		disabled = disabledOptimizers + ",expression_rewriter"
+	case strings.HasPrefix(out, `{"error":true,"error_type":"internal"`):
+		disabled = strings.ReplaceAll(disabledOptimizers, ",build_side_probe_side", "")
+	default:
+		return out, nil
+	}
+	if _, err := p.conn.Exec(ctx, "SET disabled_optimizers = '"+disabled+"'"); err != nil {
+		return "", err
+	}
+	again, err := p.text(ctx, ask, sql)
+	if _, reset := p.conn.Exec(context.WithoutCancel(ctx), "SET disabled_optimizers = '"+disabledOptimizers+"'"); reset != nil {
+		return "", errors.Join(err, reset)
+	}
+	if err == nil && again == "" {
+		err = fault.NotYetSupported.Newf("DuckDB cannot tell the plan of this query").WithHint("take constants of the types BIT and BIGNUM out of it")
+	}
+	return again, err
+}
+
+// sessionCalls names the functions in a plan that give something of the session.
+func (p *Planner) sessionCalls(text string) []string {
+	var out []string
+	for rest := text; ; {
+		_, after, found := strings.Cut(rest, `"name":"`)
+		if !found {
+			return out
+		}
+		name, tail, _ := strings.Cut(after, `"`)
+		if rest = tail; p.session[strings.ToLower(name)] && strings.HasPrefix(tail, `,"arguments"`) {
+			out = append(out, name)
+		}
+	}
+}
+
+// clockTypes are the ways to name the clock, with the type that each gives.
+var clockTypes = map[string]string{
+	"now": "", "get_current_timestamp": "", "transaction_timestamp": "", "current_timestamp": "", "today": "DATE", "current_date": "DATE",
+	"localtimestamp": "TIMESTAMP", "current_localtimestamp": "TIMESTAMP", "current_time": "TIMETZ", "get_current_time": "TIMETZ", "localtime": "TIME",
+	"current_localtime": "TIME",
+}
+
+// clockWords may stand without parentheses.
+var clockWords = map[string]bool{"current_timestamp": true, "current_date": true, "localtimestamp": true, "current_time": true, "localtime": true}
+
+// withClock puts a function of a parameter in place of now() and its like, which DuckDB would fold to constants.
+func withClock(sql, parsed string, sources []*plan.Source) (string, error) {
+	var root any
+	if err := json.Unmarshal([]byte(parsed), &root); err != nil {
+		return "", fmt.Errorf("bind: parse tree: %w", err)
+	}
+	taken := map[string]bool{} // a column of that name comes first
+	for _, s := range sources {
+		for _, c := range s.Columns {
+			taken[strings.ToLower(c.Name)] = true
+		}
+	}
+	var edits []edit
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			if e, ok := clockCall(sql, v, taken); ok {
+				edits = append(edits, e)
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(root)
+	return apply(sql, edits), nil
+}
+
+func clockCall(sql string, v map[string]any, taken map[string]bool) (edit, bool) {
+	at, ok := location(v)
+	if !ok || at >= len(sql) {
+		return edit{}, false
+	}
+	name, _ := v["function_name"].(string)
+	if names, isRef := v["column_names"].([]any); isRef && v["class"] == "COLUMN_REF" && len(names) == 1 {
+		name, _ = names[0].(string)
+		name = strings.ToLower(name)
+		if !clockWords[name] || taken[name] {
+			return edit{}, false
+		}
+	} else if v["class"] != "FUNCTION" {
+		return edit{}, false
+	}
+	typ, known := clockTypes[strings.ToLower(name)]
+	if !known {
+		return edit{}, false
+	}
+	s := scanner{text: sql, pos: at}
+	words := s.names(3)
+	if len(words) == 0 || !strings.EqualFold(words[len(words)-1], name) || sql[at] == '"' && v["class"] == "COLUMN_REF" {
+		return edit{}, false
+	}
+	end := s.pos
+	if v["class"] == "FUNCTION" {
+		for _, c := range "()" {
+			s.space()
+			if s.pos >= len(sql) || rune(sql[s.pos]) != c {
+				return edit{}, false
+			}
+			s.pos++
+		}
+		end = s.pos
+	}
+	text := "make_timestamptz(CAST($" + plan.ClockParameter + " AS BIGINT))"
+	if typ != "" {
+		text = "CAST(" + text + " AS " + typ + ")"
+	}
+	return edit{at, end, text}, true
+}

@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// admit finds every reason why the plan cannot be maintained.
+func (p *Plan) admit(in *Input) {
+	for _, i := range p.Nodes {
+		i.refuseNode()
+		i.refuseExprs()
+		i.refuseUnbounded(p)
+	}
+	if in.Keeps != nil {
+		root := p.Nodes[0]
+		for _, c := range p.Root.Columns() {
+			if why, hint := in.Keeps(c.Type); why != "" {
+				root.refuse(Reason{UnstableType, NoPosition, fmt.Sprintf("column %q has the type %s: %s", c.Name, c.Type, why), hint})
+			}
+		}
+	}
+	p.Nodes[0].Reasons = append(p.Nodes[0].Reasons, in.Reasons...)
+	for _, i := range p.Nodes {
+		for k := range i.Reasons {
+			i.Reasons[k].place(in.SQL)
+		}
+		for _, r := range i.Reasons {
+			if !slices.Contains(p.Reasons, r) {
+				p.Reasons = append(p.Reasons, r)
+			}
+		}
+	}
+	slices.SortStableFunc(p.Reasons, func(a, b Reason) int { return order(a.Position) - order(b.Position) })
+}
+
+// order puts what has no place last.
+func order(pos int) int {
+	if pos == NoPosition {
+		return 1 << 30
+	}
+	return pos
+}
+
+func (i *Info) refuse(r Reason) {
+	for _, have := range i.Reasons {
+		if have.Code == r.Code && have.Message == r.Message {
+			return
+		}
+	}
+	i.Reasons = append(i.Reasons, r)
+}
+
+// refuseNode finds what the operator itself cannot do.
+func (i *Info) refuseNode() {
+	switch n := i.Node.(type) {
+	case *Unsupported:
+		for _, r := range n.Reasons {
+			i.refuse(r)
+		}
+	case *Aggregate:
+		for k := range n.Aggs {
+			a := &n.Aggs[k]
+			switch {
+			case approximateAggregates[a.Name]:
+				i.refuse(Reason{ApproximateResult, a.Pos, a.Name + " gives another value when the same rows come in another order", "use its exact form"})
+			case orderedAggregates[a.Name] && len(a.Order) == 0 && !a.Internal && !singleValue(a, n):
+				i.refuse(Reason{NoTotalOrder, a.Pos, a.Name + " depends on the order of rows", "write ORDER BY inside its parentheses"})
+			}
+		}
+	case *Window:
+		for k := range n.Funcs {
+			f := &n.Funcs[k]
+			switch {
+			case approximateAggregates[f.Name]:
+				i.refuse(Reason{ApproximateResult, f.Pos, f.Name + " gives another value when the same rows come in another order", "use its exact form"})
+			case f.needsOrder() && len(n.Order) == 0:
+				i.refuse(Reason{NoTotalOrder, f.Pos, f.Name + " depends on the order of rows in the window", "write ORDER BY in its OVER clause"})
+			}
+		}
+	}
+}
+
+// singleValue says that all rows of a group agree in the aggregate's argument: it is grouped by.
+func singleValue(a *Agg, n *Aggregate) bool {
+	if len(a.Args) != 1 || a.Name != "first" && a.Name != "last" && a.Name != "arbitrary" {
+		return false
+	}
+	if _, constant := a.Args[0].(*Constant); constant {
+		return true
+	}
+	return n.Sets == nil && slices.ContainsFunc(n.Groups, func(g Expr) bool { return Same(g, a.Args[0]) })
+}
+
+// refuseExprs finds what an expression cannot be.
+func (i *Info) refuseExprs() {
+	for _, e := range i.Node.exprs() {
+		Walk(e, func(e Expr) bool {
+			switch e := e.(type) {
+			case *Refused:
+				i.refuse(e.Reason)
+			case *Clock:
+				i.refuse(Reason{ClockOutsideFilter, e.Pos, "the time of the day changes the result without any change of a source",
+					"compare a column with it in WHERE or HAVING, as in: ts > now() - INTERVAL 1 hour"})
+			case *Function:
+				if e.Volatile {
+					i.refuse(Reason{VolatileFunction, e.Pos, e.Name + " may give another value each time", ""})
+				}
+			}
+			return true
+		})
+	}
+}
+
+// refuseUnbounded refuses state that grows for ever: the past of a stream is kept nowhere else.
+func (i *Info) refuseUnbounded(p *Plan) {
+	if i.State == Stateless || i.Windowed {
+		return
+	}
+	switch n := i.Node.(type) {
+	case *TopK:
+		if strings.HasSuffix(i.StateBound, " rows") {
+			return
+		}
+	case *Aggregate:
+		if len(n.Groups) == 0 && i.State == Groups1 {
+			return
+		}
+	case *Temporal:
+		if strings.HasSuffix(i.StateBound, "not past") {
+			return
+		}
+	}
+	var stream *Source
+	var look func(n Node)
+	look = func(n Node) {
+		if s, ok := n.(*Scan); ok && s.Source.Unbounded {
+			stream = s.Source
+		}
+		if other := p.infos[n]; other != nil && other != i && other.State != Stateless && other.State != ClockQueue && len(other.StateBound) > 0 && bounded(other) {
+			return
+		}
+		for _, c := range n.Inputs() {
+			look(c)
+		}
+	}
+	look(i.Node)
+	if stream != nil {
+		i.refuse(Reason{UnboundedState, NoPosition, fmt.Sprintf("the %s would keep %s of the stream %s for ever", i.Operator, i.StateBound, stream),
+			"group by time_bucket of its watermark column, or filter it by now()"})
+	}
+}
+
+// bounded says that the node's output is bounded whatever its input is.
+func bounded(i *Info) bool {
+	switch n := i.Node.(type) {
+	case *TopK:
+		return len(n.Partition) == 0 && n.Limit >= 0 && !n.WithTies
+	case *Aggregate:
+		return len(n.Groups) == 0
+	}
+	return false
+}
