@@ -1,0 +1,240 @@
+package eval
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// ClockSQL is the column that carries the logical clock.
+const ClockSQL = "clock"
+
+// ColumnSQL is the name of a field's column in a fragment.
+func ColumnSQL(field int) string { return "c" + strconv.Itoa(field) }
+
+// Deparse is SQL that DuckDB binds to exactly this expression: fields are [ColumnSQL], the clock is [ClockSQL], each cast
+// is written, and functions are called by their quoted names with arguments of the bound types.
+func Deparse(e plan.Expr) string {
+	var d deparser
+	d.expr(e)
+	return d.String()
+}
+
+// deparseAs is the expression in the type that carries it.
+func deparseAs(e plan.Expr) string {
+	return carried(Deparse(e), e.Result())
+}
+
+func carried(sql string, t row.Type) string {
+	if c := Carrier(t); !c.Equal(plain(t)) {
+		return "CAST(" + sql + " AS " + c.String() + ")"
+	}
+	return sql
+}
+
+func plain(t row.Type) row.Type {
+	if len(t.Children) == 0 {
+		t.Collation = ""
+	}
+	return t
+}
+
+type deparser struct{ strings.Builder }
+
+func (d *deparser) put(parts ...string) {
+	for _, p := range parts {
+		d.WriteString(p)
+	}
+}
+
+func (d *deparser) list(es []plan.Expr, between string) {
+	for i, e := range es {
+		if i > 0 {
+			d.put(between)
+		}
+		d.expr(e)
+	}
+}
+
+func (d *deparser) expr(e plan.Expr) {
+	switch e := e.(type) {
+	case *plan.ColumnRef:
+		d.column(e)
+	case *plan.ParamRef:
+		d.put(quoteName(e.Name))
+	case *plan.Clock:
+		d.put(ClockSQL)
+	case *plan.Constant:
+		d.put(e.SQL())
+	case *plan.Cast:
+		if e.Try {
+			d.put("TRY_")
+		}
+		d.put("CAST(")
+		d.expr(e.Child)
+		d.put(" AS ", e.Type.String(), ")")
+	case *plan.Comparison:
+		d.put("(")
+		d.expr(e.Left)
+		d.put(" ", e.Op.String(), " ")
+		d.expr(e.Right)
+		d.put(")")
+	case *plan.Conjunction:
+		op := " AND "
+		if e.Or {
+			op = " OR "
+		}
+		d.put("(")
+		d.list(e.Args, op)
+		d.put(")")
+	case *plan.Not:
+		d.put("(NOT ")
+		d.expr(e.Child)
+		d.put(")")
+	case *plan.IsNull:
+		d.put("(")
+		d.expr(e.Child)
+		d.put(" IS ")
+		if e.Not {
+			d.put("NOT ")
+		}
+		d.put("NULL)")
+	case *plan.Coalesce:
+		d.put("COALESCE(")
+		d.list(e.Args, ", ")
+		d.put(")")
+	case *plan.In:
+		d.put("(")
+		d.expr(e.Child)
+		if e.Not {
+			d.put(" NOT")
+		}
+		d.put(" IN (")
+		d.list(e.List, ", ")
+		d.put("))")
+	case *plan.Between:
+		d.between(e)
+	case *plan.Case:
+		d.put("CASE")
+		for _, w := range e.Whens {
+			d.put(" WHEN ")
+			d.expr(w.If)
+			d.put(" THEN ")
+			d.expr(w.Then)
+		}
+		if e.Else != nil {
+			d.put(" ELSE ")
+			d.expr(e.Else)
+		}
+		d.put(" END")
+	case *plan.Function:
+		d.function(e)
+	}
+}
+
+// column reads a field; what is carried as another type is cast back.
+func (d *deparser) column(e *plan.ColumnRef) {
+	switch {
+	case e.Type.Kind == row.Null:
+		d.put("NULL")
+	case Carrier(e.Type).Equal(plain(e.Type)):
+		d.put(ColumnSQL(e.Index))
+	default:
+		d.put("CAST(", ColumnSQL(e.Index), " AS ", e.Type.String(), ")")
+	}
+}
+
+// between writes closed ends as BETWEEN, which evaluates the value once.
+func (d *deparser) between(e *plan.Between) {
+	d.put("(")
+	if e.Not {
+		d.put("NOT (")
+	}
+	if !e.LowOpen && !e.HighOpen {
+		d.expr(e.Child)
+		d.put(" BETWEEN ")
+		d.expr(e.Low)
+		d.put(" AND ")
+		d.expr(e.High)
+	} else {
+		low, high := plan.GreaterEqual, plan.LessEqual
+		if e.LowOpen {
+			low = plan.Greater
+		}
+		if e.HighOpen {
+			high = plan.Less
+		}
+		d.expr(e.Child)
+		d.put(" ", low.String(), " ")
+		d.expr(e.Low)
+		d.put(" AND ")
+		d.expr(e.Child)
+		d.put(" ", high.String(), " ")
+		d.expr(e.High)
+	}
+	if e.Not {
+		d.put(")")
+	}
+	d.put(")")
+}
+
+func (d *deparser) function(e *plan.Function) {
+	if e.Schema != "" && e.Schema != "main" {
+		d.put(quoteName(e.Schema), ".")
+	}
+	name := strings.ToLower(e.Name)
+	if name == "try" {
+		d.put("TRY(")
+	} else {
+		d.put(quoteName(e.Name), "(")
+	}
+	names := argumentNames(name, e)
+	for i, a := range e.Args {
+		if i > 0 {
+			d.put(", ")
+		}
+		if names != nil && names[i] != "" {
+			d.put(quoteName(names[i]), " := ")
+		}
+		d.expr(a)
+	}
+	if e.Lambda != nil {
+		if len(e.Args) > 0 {
+			d.put(", ")
+		}
+		d.put("lambda ")
+		for i, p := range e.Lambda.Params {
+			if i > 0 {
+				d.put(", ")
+			}
+			d.put(quoteName(p))
+		}
+		d.put(": ")
+		d.expr(e.Lambda.Body)
+	}
+	d.put(")")
+}
+
+// argumentNames are the names that the arguments of some functions give to fields: the bound expression has them in its type.
+func argumentNames(name string, e *plan.Function) []string {
+	t := e.Type
+	switch name {
+	case "struct_pack":
+		if len(t.Names) == len(e.Args) {
+			return t.Names
+		}
+	case "union_value":
+		if len(t.Names) > 0 && len(e.Args) == 1 {
+			return t.Names[:1]
+		}
+	case "struct_insert":
+		if k := len(t.Names) - (len(e.Args) - 1); k >= 0 && len(e.Args) > 0 {
+			return append([]string{""}, t.Names[k:]...)
+		}
+	}
+	return nil
+}
+
+func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
