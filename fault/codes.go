@@ -49,6 +49,8 @@ var (
 	ViewExists        = define("MATERIALIZED_VIEW_EXISTS", Exists, "A materialized view has this name already.")
 	NotAView          = define("NOT_A_MATERIALIZED_VIEW", Invalid, "The object is not a materialized view, or is one of the other kind.")
 	NotPopulated      = define("MATERIALIZED_VIEW_NOT_POPULATED", Precondition, "The view has no content before its first successful refresh.")
+	ViewAltered       = define("MATERIALIZED_VIEW_ALTERED", Precondition, "Another program changed the columns of the view's table; it is not refreshed until they are as they were, or the view is replaced.")
+	ViewTableGone     = define("MATERIALIZED_VIEW_TABLE_GONE", Precondition, "Another program dropped the view's table; create the view again, or drop it.")
 	ViewStale         = define("MATERIALIZED_VIEW_STALE", Precondition, "The view is staler than its max_staleness.")
 	ViewReadOnly      = define("MATERIALIZED_VIEW_READ_ONLY", Invalid, "Only a refresh writes a materialized view.")
 	DefinitionTooNew  = define("DEFINITION_TOO_NEW", Precondition, "The view was written by a newer server.")

@@ -141,7 +141,7 @@ func (e *Engine) adopt(ctx context.Context, c Caller, set *catalog.Set, u *catal
 	}
 	def.Consistent = bound.Consistent
 	row := u.Row.WithDefinition(def)
-	row.Owner, row.Sources, row.CreatedAt = owner, bound.Sources, now
+	row.Owner, row.Sources, row.CreatedAt, row.Columns = owner, bound.Sources, now, u.Table.Columns
 	if err := e.c.Views.Insert(ctx, row); err != nil {
 		return err
 	}

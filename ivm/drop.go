@@ -21,9 +21,28 @@ func (e *Engine) drop(ctx context.Context, c Caller, s *ddl.DropView) error {
 		if s.IfExists && errors.Is(err, fault.ViewNotFound.Sentinel()) {
 			return nil
 		}
+		if errors.Is(err, fault.ViewTableGone.Sentinel()) {
+			return e.dropGone(ctx, c, set, s.Name)
+		}
 		return place(err, s.NameOffset)
 	}
 	return e.dropViews(ctx, c, set, v, s.Cascade)
+}
+
+// dropGone forgets a view whose table is gone already.
+func (e *Engine) dropGone(ctx context.Context, c Caller, set *catalog.Set, n ddl.Name) error {
+	at, err := e.c.Binder.Place(c.Session, n)
+	if err != nil {
+		return err
+	}
+	v := set.FindGone(at)
+	if err := mayChange(c, v); err != nil {
+		return err
+	}
+	if err := e.stopJobs(ctx, v.UUID); err != nil {
+		return err
+	}
+	return e.c.Views.Delete(ctx, v.UUID)
 }
 
 func (e *Engine) dropViews(ctx context.Context, c Caller, set *catalog.Set, v *catalog.View, cascade bool) error {

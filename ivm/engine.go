@@ -51,8 +51,9 @@ type Engine struct {
 
 	admission admission
 
-	ddl   chan struct{} // one change of definitions at a time in this process
-	tidy  chan struct{} // asks for upkeep now
+	ddl   chan struct{}     // one change of definitions at a time in this process
+	tidy  chan struct{}     // asks for upkeep now
+	said  map[string]string // what was logged of views that others changed; upkeep's
 	stop  context.CancelFunc
 	group sync.WaitGroup
 }

@@ -67,6 +67,12 @@ func (e *Engine) findShown(ctx context.Context, c Caller, n ddl.Name, offset int
 			v = set.FindUnadopted(at)
 		}
 	}
+	if fault.CodeOf(err) == fault.ViewTableGone {
+		var at catalog.Name
+		if at, err = e.c.Binder.Place(c.Session, n); err == nil {
+			v = set.FindGone(at)
+		}
+	}
 	return v, set, place(err, offset)
 }
 
@@ -97,7 +103,7 @@ var viewTable = table[shownView]{
 	{"schema_name", text, true, func(v shownView) any { return v.Name().Schema }, "The view's schema."},
 	{"view_name", text, true, func(v shownView) any { return v.Name().Name }, "The view's name."},
 	{"owner", text, false, func(v shownView) any { return orNull(v.Owner) }, "Who may change and drop it besides administrators; NULL for `UNADOPTED`."},
-	{"state", text, true, func(v shownView) any { return string(v.State()) }, "`READY`, `NOT_POPULATED`, `UNADOPTED`, `DEFINITION_TOO_NEW` or `DEFINITION_UNREADABLE`."},
+	{"state", text, true, func(v shownView) any { return string(v.State()) }, "`READY`, `NOT_POPULATED`, `ALTERED`, `TABLE_GONE`, `UNADOPTED`, `DEFINITION_TOO_NEW` or `DEFINITION_UNREADABLE`."},
 	{"row_count", integer, false, func(v shownView) any { return v.published(v.Published.Rows) }, "Rows of the content served now."},
 	{"generation", integer, false, func(v shownView) any { return v.published(v.Published.Generation) }, "How many times content was published."},
 	{"version", integer, false, func(v shownView) any { return v.published(v.Published.Snapshot) }, "The lake snapshot that published the content."},
@@ -195,7 +201,7 @@ func (e *Engine) shownViews(ctx context.Context, c Caller, set *catalog.Set, wan
 	}
 	var now time.Time
 	var out []shownView
-	for _, v := range slices.Concat(set.Views, set.Unadopted) {
+	for _, v := range slices.Concat(set.Views, set.Gone, set.Unadopted) {
 		if !wanted(v) {
 			continue
 		}

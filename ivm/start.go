@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
 // upkeepEvery is how often the engine looks for what was left half done, by itself or by servers that are dead.
@@ -77,9 +79,30 @@ func (e *Engine) upkeep(ctx context.Context) error {
 		errs = append(errs, e.c.Upkeep.Comment(ctx, v))
 	}
 	if gone := set.Repairs.Forget; len(gone) > 0 {
-		e.log.Info("forgetting views whose tables are gone", "uuids", gone)
+		e.log.Warn("forgetting views whose tables another program replaced", "uuids", gone)
 		errs = append(errs, e.c.Views.Delete(ctx, gone...))
 	}
+	e.complain(set)
 	errs = append(errs, e.trySyncSchedules(ctx))
 	return errors.Join(errs...)
+}
+
+// complain says, once, what other programs did to views' tables.
+func (e *Engine) complain(set *catalog.Set) {
+	said := map[string]string{}
+	say := func(v *catalog.View, what string) {
+		said[v.UUID] = what
+		if e.said[v.UUID] != what {
+			e.log.Warn(what, "view", v.Name().String(), "uuid", v.UUID, "state", v.State())
+		}
+	}
+	for _, v := range set.Gone {
+		say(v, "another program dropped the table of a view")
+	}
+	for _, v := range set.Views {
+		if err := v.Altered(); err != nil {
+			say(v, err.Error())
+		}
+	}
+	e.said = said
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
 )
@@ -12,6 +13,7 @@ type Set struct {
 	Facts
 	Views     []*View // sorted by name; with those whose definition cannot be used
 	Unadopted []*View // tables whose comment is a definition that no row answers for
+	Gone      []*View // views whose table is gone
 	// Repairs are what somebody should do; they are not done yet.
 	Repairs Repairs
 
@@ -23,7 +25,7 @@ type Set struct {
 
 // Repairs are differences between the rows and the lake.
 type Repairs struct {
-	Forget  []string // rows whose table is gone
+	Forget  []string // rows whose table is gone with its schema, or whose name another table has
 	Restore []*View  // views whose table has lost its comment, or has another one
 }
 
@@ -54,9 +56,17 @@ func Resolve(f Facts) *Set {
 			s.Unadopted = append(s.Unadopted, unadopted(*t))
 		}
 	}
-	for uuid := range rows {
-		s.Repairs.Forget = append(s.Repairs.Forget, uuid)
+	for uuid, row := range rows {
+		known := slices.ContainsFunc(f.Schemas, func(schema string) bool { return strings.EqualFold(schema, row.Name.Schema) })
+		if !known || s.tables[row.Name.fold()] != nil {
+			s.Repairs.Forget = append(s.Repairs.Forget, uuid)
+			continue
+		}
+		v := s.view(row, Table{UUID: uuid, Name: row.Name})
+		v.state = TableGone
+		s.Gone = append(s.Gone, v)
 	}
+	slices.SortFunc(s.Gone, byName)
 	slices.Sort(s.Repairs.Forget)
 	slices.SortFunc(s.Views, byName)
 	slices.SortFunc(s.Unadopted, byName)
@@ -119,6 +129,10 @@ func (s *Set) Lookup(n Name) (*View, error) {
 				WithHint("an administrator makes it a view again with ALTER MATERIALIZED VIEW %s OWNER TO role", v.Table.Name)
 		}
 	}
+	if v := s.FindGone(n); v != nil {
+		return nil, fault.ViewTableGone.Newf("another program dropped the table of view %s", v.Name()).
+			WithHint("create the view again, or DROP MATERIALIZED VIEW %s", v.Name())
+	}
 	switch {
 	case s.TableAt(n) != nil:
 		return nil, fault.NotAView.Newf("%s is a table, not a materialized view", n)
@@ -131,6 +145,16 @@ func (s *Set) Lookup(n Name) (*View, error) {
 // FindUnadopted finds a table with an unadopted definition, or nil.
 func (s *Set) FindUnadopted(n Name) *View {
 	for _, v := range s.Unadopted {
+		if v.Table.Name.fold() == n.fold() {
+			return v
+		}
+	}
+	return nil
+}
+
+// FindGone finds a view whose table is gone, or nil.
+func (s *Set) FindGone(n Name) *View {
+	for _, v := range s.Gone {
 		if v.Table.Name.fold() == n.fold() {
 			return v
 		}

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 )
 
@@ -24,6 +26,8 @@ const (
 	NotPopulated State = "NOT_POPULATED"         // never refreshed: it cannot be read
 	Ready        State = "READY"                 // a complete generation is served
 	Unadopted    State = "UNADOPTED"             // a comment defines it, no administrator does
+	Altered      State = "ALTERED"               // another program changed the table's columns: it is served and not refreshed
+	TableGone    State = "TABLE_GONE"            // another program dropped the table
 	TooNew       State = "DEFINITION_TOO_NEW"    // written by a newer server
 	Unreadable   State = "DEFINITION_UNREADABLE" // the stored definition is damaged
 )
@@ -60,7 +64,8 @@ type Row struct {
 	Name       Name   // where the table was when the row was written; the lake knows where it is
 	CreatedAt  time.Time
 	Sources    []Source
-	Revision   int64 // grows with every change of the row
+	Columns    []Column // of the table, as the view has them; nil when they were not noted yet
+	Revision   int64    // grows with every change of the row
 }
 
 // Source is a table or view that a view reads, as it was when its query was last bound.
@@ -101,8 +106,32 @@ func (v *View) State() State {
 		return v.state
 	case v.Published.Generation == 0:
 		return NotPopulated
+	case v.Altered() != nil:
+		return Altered
 	}
 	return Ready
+}
+
+// Altered says in what the table's columns are not the view's any more; nil when they are.
+func (v *View) Altered() error {
+	if v.Row.Columns == nil || SameColumns(v.Row.Columns, v.Table.Columns) {
+		return nil
+	}
+	return fault.ViewAltered.Newf("another program changed the columns of view %s from %s to %s", v.Name(), columnList(v.Row.Columns), columnList(v.Table.Columns)).
+		WithHint("undo that with ALTER TABLE in the other program, or CREATE OR REPLACE MATERIALIZED VIEW %s", v.Name())
+}
+
+// SameColumns compares names and types, in order. Names are compared as they are spelled.
+func SameColumns(a, b []Column) bool {
+	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Name == y.Name && strings.EqualFold(x.Type, y.Type) })
+}
+
+func columnList(columns []Column) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = ddl.QuoteIdent(c.Name) + " " + c.Type
+	}
+	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // Reads tells whether the view reads the table or view with that uuid directly.

@@ -15,6 +15,7 @@ const (
 	Comment         Kind = "COMMENT_LOST"          // the table's comment is not the definition
 	Unadopted       Kind = "UNADOPTED"             // a table carries a definition that nobody vouches for
 	Orphan          Kind = "TABLE_GONE"            // a view's row has no table
+	Altered         Kind = "TABLE_ALTERED"         // another program changed the columns of a view's table
 	Rows            Kind = "ROW_COUNT"             // the recorded number of rows is not the content's
 	Staging         Kind = "STAGING_LEFT"          // staged files of no unfinished job
 	Hold            Kind = "HOLD_LEFT"             // a hold of nobody

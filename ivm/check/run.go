@@ -84,7 +84,15 @@ func definitions(r *Report, set *catalog.Set) {
 		r.add(false, Unadopted, v.Name().String(), "an administrator may adopt it with ALTER MATERIALIZED VIEW … OWNER TO")
 	}
 	for _, uuid := range set.Repairs.Forget {
-		r.add(false, Orphan, uuid, "the table was dropped by another program; the next server forgets the view")
+		r.add(false, Orphan, uuid, "the table was replaced by another program; the next server forgets the view")
+	}
+	for _, v := range set.Gone {
+		r.add(true, Orphan, v.Name().String(), "the table was dropped by another program; create the view again, or drop it")
+	}
+	for _, v := range set.Views {
+		if err := v.Altered(); err != nil {
+			r.add(true, Altered, v.Name().String(), "%v", err)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (u *run) view(facts catalog.Facts) (*catalog.View, error) {
 		if v.Problem != nil {
 			return nil, v.Problem
 		}
-		return v, nil
+		return v, v.Altered()
 	}
 	next := *v
 	def, err := catalog.Decode(u.order.Redefine.Definition)

@@ -16,6 +16,7 @@ const Component = "ivm"
 //	   vega_counters      "views" grows with every change of the two above
 //	2  vega_jobs          durable jobs, running and ended
 //	3  vega_schedules     when views refresh by themselves
+//	4  vega_view_columns  the columns of the views' tables, as the views have them
 func migrations() []metadata.Migration {
 	both := func(version int, sql ...string) metadata.Migration {
 		return metadata.Migration{Version: version, DuckDB: sql, PostgreSQL: sql}
@@ -45,6 +46,9 @@ func migrations() []metadata.Migration {
 				interval_us BIGINT, cron VARCHAR NOT NULL, time_zone VARCHAR NOT NULL,
 				next_at TIMESTAMPTZ, job_id VARCHAR NOT NULL, failures BIGINT NOT NULL, last_error VARCHAR NOT NULL,
 				last_end TIMESTAMPTZ, server_id VARCHAR NOT NULL, version BIGINT NOT NULL)`,
+		),
+		both(4,
+			`CREATE TABLE {M}vega_view_columns (view_uuid VARCHAR NOT NULL, columns VARCHAR NOT NULL)`,
 		),
 	}
 }

@@ -150,6 +150,10 @@ func viewRows(ctx context.Context, tx metadata.Tx, uuid string) ([]catalog.Row, 
 	if err != nil {
 		return nil, err
 	}
+	columns, err := viewColumns(ctx, tx, uuid)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]catalog.Row, 0, len(rows))
 	for _, values := range rows {
 		var r metadata.Row
@@ -159,7 +163,7 @@ func viewRows(ctx context.Context, tx metadata.Tx, uuid string) ([]catalog.Row, 
 		if r.Err() != nil {
 			return nil, r.Err()
 		}
-		v.Sources = sources[v.UUID]
+		v.Sources, v.Columns = sources[v.UUID], columns[v.UUID]
 		out = append(out, v)
 	}
 	return out, nil
@@ -236,7 +240,43 @@ func (s *Store) InsertRow(ctx context.Context, tx metadata.Tx, r catalog.Row) er
 	if err := insertSources(ctx, tx, r); err != nil {
 		return err
 	}
+	if r.Columns != nil {
+		return s.SetColumns(ctx, tx, r.UUID, r.Columns)
+	}
 	return s.Touch(ctx, tx)
+}
+
+// SetColumns notes the columns of a view's table as the view has them.
+func (s *Store) SetColumns(ctx context.Context, tx metadata.Tx, uuid string, columns []catalog.Column) error {
+	text, err := json.Marshal(columns)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_view_columns WHERE view_uuid = $1`, uuid); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO {M}vega_view_columns VALUES ($1, $2)`, uuid, string(text)); err != nil {
+		return err
+	}
+	return s.Touch(ctx, tx)
+}
+
+func viewColumns(ctx context.Context, tx metadata.Tx, uuid string) (map[string][]catalog.Column, error) {
+	rows, err := tx.Query(ctx, `SELECT view_uuid, columns FROM {M}vega_view_columns WHERE view_uuid = $1 OR $1 = ''`, uuid)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]catalog.Column, len(rows))
+	for _, v := range rows {
+		view, _ := v[0].(string)
+		text, _ := v[1].(string)
+		var columns []catalog.Column
+		if err := json.Unmarshal([]byte(text), &columns); err != nil {
+			return nil, fmt.Errorf("store: the columns of view %s: %w", view, err)
+		}
+		out[view] = columns
+	}
+	return out, nil
 }
 
 func insertSources(ctx context.Context, tx metadata.Tx, r catalog.Row) error {
@@ -300,8 +340,10 @@ func (s *Store) ReplaceRow(ctx context.Context, tx metadata.Tx, old string, r ca
 	if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_view_sources WHERE view_uuid = $1`, old); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_published WHERE uuid = $1`, old); err != nil {
-		return err
+	for _, sql := range []string{`DELETE FROM {M}vega_published WHERE uuid = $1`, `DELETE FROM {M}vega_view_columns WHERE view_uuid = $1`} {
+		if _, err := tx.Exec(ctx, sql, old); err != nil {
+			return err
+		}
 	}
 	if _, err := tx.Exec(ctx, `UPDATE {M}vega_schedules SET view_uuid = $2, version = version + 1 WHERE view_uuid = $1`, old, r.UUID); err != nil {
 		return err
@@ -316,7 +358,7 @@ func (v *Views) Delete(ctx context.Context, uuids ...string) error {
 
 // DeleteRows is Views.Delete in a transaction.
 func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string) error {
-	byTable := map[string]string{"vega_views": "uuid", "vega_view_sources": "view_uuid", "vega_schedules": "view_uuid", "vega_published": "uuid"}
+	byTable := map[string]string{"vega_views": "uuid", "vega_view_sources": "view_uuid", "vega_schedules": "view_uuid", "vega_published": "uuid", "vega_view_columns": "view_uuid"}
 	for _, table := range slices.Sorted(maps.Keys(byTable)) {
 		for _, uuid := range uuids {
 			if _, err := tx.Exec(ctx, `DELETE FROM {M}`+table+` WHERE `+byTable[table]+` = $1`, uuid); err != nil {

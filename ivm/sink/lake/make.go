@@ -65,7 +65,7 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 	table := store.Table(h.Info())
 	table.Name, table.Comment = m.Name, m.Row.Definition
 	row := m.Row
-	row.UUID, row.Name = table.UUID, m.Name
+	row.UUID, row.Name, row.Columns = table.UUID, m.Name, table.Columns
 	_, err = h.Reveal(ctx, m.Name.Name, 0, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		if err := s.Store.InsertRow(ctx, tx, row); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *Sink) Replace(ctx context.Context, old *catalog.View, m refresh.Making)
 	table := store.Table(h.Info())
 	table.Name, table.Comment = old.Name(), m.Row.Definition
 	row := m.Row
-	row.UUID, row.Name = table.UUID, table.Name
+	row.UUID, row.Name, row.Columns = table.UUID, table.Name, table.Columns
 	_, err = h.Reveal(ctx, old.Name().Name, old.Table.ID, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		if err := s.Store.ReplaceRow(ctx, tx, old.UUID, row); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (s *Sink) Replace(ctx context.Context, old *catalog.View, m refresh.Making)
 // empty gives a view another definition over the same table; it counts as never refreshed until it has content for that.
 func (s *Sink) empty(ctx context.Context, old *catalog.View, next catalog.Row) error {
 	err := s.db.Update(ctx, func(tx metadata.Tx) error {
-		if err := s.redefine(ctx, tx, old.UUID, &next); err != nil {
+		if err := s.redefine(ctx, tx, old.Table, &next); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `UPDATE {M}vega_published SET generation = 0, epoch = epoch + 1, frontier = NULL WHERE uuid = $1`, old.UUID)

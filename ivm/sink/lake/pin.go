@@ -192,6 +192,9 @@ func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress fun
 	if err != nil {
 		return nil, err
 	}
+	if now := store.Table(out.table); !catalog.SameColumns(now.Columns, spec.Target.Columns) {
+		return nil, fault.ViewAltered.Newf("another program changed the columns of view %s while it was refreshed", spec.Target.Name)
+	}
 	out.files, err = p.s.Publisher.Stage(ctx, p.conn, publish.StageSpec{Table: out.table, Query: spec.SQL, JobID: spec.JobID, Owner: p.s.Fence()},
 		func(at publish.StageProgress) {
 			fraction := job.Unknown

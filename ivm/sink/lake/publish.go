@@ -12,6 +12,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/job"
 	"github.com/vegadb/vega-flight/ivm/refresh"
+	"github.com/vegadb/vega-flight/ivm/store"
 )
 
 // Publish makes what was staged the view's content, and ends the job with it.
@@ -27,7 +28,7 @@ func (s *Sink) Publish(ctx context.Context, p refresh.Publication) (refresh.Publ
 	pub := publication(p, st, s.Fence())
 	pub.Also = append(pub.Also, func(ctx context.Context, tx metadata.Tx, at metadata.Snapshot) error {
 		done = refresh.Published{Snapshot: at.ID, At: at.Time, Rows: st.Rows()}
-		if err := s.redefine(ctx, tx, p.View.UUID, p.Redefine); err != nil {
+		if err := s.redefine(ctx, tx, store.Table(st.table), p.Redefine); err != nil {
 			return err
 		}
 		return s.endJob(ctx, tx, p, done)
@@ -70,13 +71,19 @@ func publication(p refresh.Publication, st *staged, fence publish.Fence) publish
 }
 
 // redefine writes the view's new row; without one it makes sure that the view is still there.
-func (s *Sink) redefine(ctx context.Context, tx metadata.Tx, uuid string, next *catalog.Row) error {
-	row, found, err := s.Store.RowByUUID(ctx, tx, uuid)
+func (s *Sink) redefine(ctx context.Context, tx metadata.Tx, table catalog.Table, next *catalog.Row) error {
+	row, found, err := s.Store.RowByUUID(ctx, tx, table.UUID)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return fault.ViewNotFound.Newf("the view was dropped")
+	}
+	// The content is for these columns.
+	if row.Columns == nil || next != nil && !catalog.SameColumns(row.Columns, table.Columns) {
+		if err := s.Store.SetColumns(ctx, tx, table.UUID, table.Columns); err != nil {
+			return err
+		}
 	}
 	if next == nil {
 		// The content may be older than the one before it.
@@ -179,7 +186,7 @@ func (s *Sink) swapBuilt(ctx context.Context, p refresh.Publication, h *ducklake
 				WithHint("drop that view first, or keep the columns")
 		}
 		row := *p.Redefine
-		row.UUID, row.Owner, row.CreatedAt, row.Name = uuid, old.Owner, old.CreatedAt, name
+		row.UUID, row.Owner, row.CreatedAt, row.Name, row.Columns = uuid, old.Owner, old.CreatedAt, name, store.Table(h.Info()).Columns
 		if err := s.Store.ReplaceRow(ctx, tx, old.UUID, row); err != nil {
 			return err
 		}
