@@ -1,0 +1,310 @@
+package dataflow
+
+import (
+	"context"
+	"slices"
+
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// step is the delta rule: find the touched groups, keep their rows as they were, take the changes in, and give what differs.
+func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.Batch) error {
+	was := g.global && g.table.Keys() > 0
+	g.open(b)
+	if len(g.groups) == 0 {
+		return nil
+	}
+	c := group{layout: g.out}
+	g.remember(&c, e, was)
+	if err := g.apply(b); err != nil {
+		return err
+	}
+	if g.foreign != nil {
+		if err := g.foreign.evaluate(ctx, g, e); err != nil {
+			return err
+		}
+	}
+	return g.give(&c, e, b, out)
+}
+
+// take is step without output; counts are not looked at.
+func (g *grouping) take(b *zset.Batch) {
+	g.open(b)
+	if len(g.groups) == 0 {
+		return
+	}
+	g.change(b)
+	for s, ref := range g.groups {
+		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
+	}
+}
+
+// open finds the groups of a batch's rows: slots says which each row is of, groups and touched which those are.
+func (g *grouping) open(b *zset.Batch) {
+	n := b.Len()
+	g.slots = slices.Grow(g.slots[:0], n)[:n]
+	g.groups = g.groups[:0]
+	w := g.key.layout.Words
+	g.touched.Layout, g.touched.Heap, g.touched.Words = g.key.layout, b.Heap, g.touched.Words[:0]
+	if g.global {
+		clear(g.slots)
+		g.touched.Words = append(g.touched.Words, 0, 0)
+		ref, _ := g.table.Upsert(g.touched.Words, b.Heap)
+		g.groups = append(g.groups, ref)
+	} else {
+		g.key.all(&g.keys, b)
+		g.refs = g.table.UpsertAll(&g.keys, g.refs)
+		g.number()
+		for i, s := range g.slots {
+			if int(s)*w == len(g.touched.Words) {
+				g.touched.Words = append(g.touched.Words, g.keys.Words[i*w:i*w+w]...)
+			}
+		}
+	}
+	k := len(g.groups)
+	g.touched.Weights = slices.Grow(g.touched.Weights[:0], k)[:k]
+	g.fill()
+}
+
+// number gives each group of the batch a number, in order of first appearance.
+func (g *grouping) number() {
+	if g.stamp++; g.stamp == 0 {
+		clear(g.index)
+		g.stamp = 1
+	}
+	stamp := uint64(g.stamp) << 32
+	slots, index := g.slots, g.index
+	for i, ref := range g.refs {
+		if int(ref) >= len(index) {
+			g.index = append(g.index, make([]uint64, int(ref)+1-len(g.index)+len(g.index)/2)...)
+			index = g.index
+		}
+		x := index[ref]
+		if x>>32 != stamp>>32 {
+			x = stamp | uint64(len(g.groups))
+			index[ref] = x
+			g.groups = append(g.groups, ref)
+		}
+		slots[i] = uint32(x)
+	}
+}
+
+// fill reads the groups' states.
+func (g *grouping) fill() {
+	n := len(g.groups) * g.size
+	if cap(g.acc) < n {
+		g.acc = make([]uint64, n, n+n/4)
+	}
+	g.acc = g.acc[:n]
+	for s, ref := range g.groups {
+		copy(g.acc[s*g.size:(s+1)*g.size], g.table.Peek(ref))
+	}
+	for _, m := range g.multisets {
+		m.open(&g.touched, g.groups)
+	}
+	if g.foreign != nil {
+		g.foreign.open(g)
+	}
+}
+
+// remember makes the rows that groups have before the changes.
+func (g *grouping) remember(c *group, e *Epoch, was bool) {
+	g.before.Reset()
+	g.was = slices.Grow(g.was[:0], len(g.groups))[:len(g.groups)]
+	clear(g.failed)
+	for s := range g.groups {
+		if g.acc[s*g.size] == 0 && !was {
+			g.was[s] = wasAbsent
+			continue
+		}
+		n := g.before.Len()
+		if err := g.show(c, s, g.before); err != nil {
+			g.was[s] = wasBad
+			g.failed[s] = err
+			continue
+		}
+		g.was[s] = int32(n)
+	}
+}
+
+// show appends a group's row to out, or nothing if there is an error.
+func (g *grouping) show(c *group, s int, out *zset.Batch) error {
+	n := out.Len()
+	c.slot, c.dst, c.heap = s, out.AppendRow(1), out.Heap
+	c.acc = g.acc[s*g.size : (s+1)*g.size]
+	c.key, c.keys = g.touched.Row(s), g.touched.Heap
+	for i, at := range g.places {
+		switch {
+		case at < 0:
+			c.layout.SetNull(c.dst, i)
+		case g.shownAt[i] >= 0:
+			if r, _ := g.shown.table.First(g.shown.refs[s]); r != nil {
+				c.layout.CopyField(c.dst, i, c.heap, g.shown.entry.layout, r, g.shownAt[i], g.shown.table.Heap())
+			}
+		default:
+			c.layout.CopyField(c.dst, i, c.heap, g.key.layout, c.key, at, c.keys)
+		}
+	}
+	for i, v := range g.values {
+		if err := v.show(c, len(g.places)+i); err != nil {
+			cut(out, n)
+			return err
+		}
+	}
+	return nil
+}
+
+// cut drops the rows of a batch from row n on.
+func cut(b *zset.Batch, n int) {
+	b.Words, b.Weights = b.Words[:n*b.Layout.Words], b.Weights[:n]
+}
+
+// change takes the changes into accumulators and multisets.
+func (g *grouping) change(b *zset.Batch) {
+	c := changes{slots: g.slots, acc: g.acc, size: g.size, keys: &g.touched}
+	c.of(b)
+	for _, m := range g.multisets {
+		m.apply(&c)
+	}
+	for _, s := range g.selections {
+		s.run(&c, b.Weights)
+	}
+	g.rows.add(&c)
+	for _, a := range g.adders {
+		c.weights = b.Weights
+		if a.of != nil {
+			c.weights = a.of.weights
+		}
+		a.add(&c)
+	}
+}
+
+func (g *grouping) apply(b *zset.Batch) error {
+	g.change(b)
+	for _, m := range g.multisets {
+		if err := m.check(b, g.slots); err != nil {
+			return err
+		}
+	}
+	for s := range g.groups {
+		if n := int64(g.acc[s*g.size]); n < 0 {
+			for i, slot := range g.slots {
+				if int(slot) == s && b.Weights[i] < 0 {
+					return excess(b.Layout, b.Row(i), b.Heap, n)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// give keeps the new states, drops groups that are empty, and appends the differences to out.
+func (g *grouping) give(c *group, e *Epoch, b *zset.Batch, out *zset.Batch) error {
+	fixed := g.out.Fixed()
+	w := g.out.Words
+	for s, ref := range g.groups {
+		var old []uint64
+		if i := int(g.was[s]); i >= 0 {
+			old = g.before.Words[i*w : i*w+w]
+		} else if i == wasBad {
+			e.FailGroup(g.key.layout.Format(g.touched.Row(s), g.touched.Heap), g.failed[s], -1)
+		}
+		gone := g.acc[s*g.size] == 0 && !g.global
+		if !gone {
+			n := out.Len()
+			if err := g.show(c, s, out); err != nil {
+				e.FailGroup(g.key.layout.Format(g.touched.Row(s), g.touched.Heap), err, 1)
+			} else if old != nil {
+				if r := out.Words[n*w : n*w+w]; fixed && equalWords(r, old) || !fixed && g.out.Equal(r, out.Heap, old, g.before.Heap) {
+					cut(out, n)
+					old = nil
+				}
+			}
+		}
+		if old != nil {
+			out.Append(old, g.before.Heap, -1)
+		}
+		if gone {
+			g.forget(s, ref)
+			continue
+		}
+		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
+	}
+	return g.table.Err()
+}
+
+func equalWords(a, b []uint64) bool {
+	b = b[:len(a)]
+	for i, x := range a {
+		if x != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// forget drops a group's state.
+func (g *grouping) forget(s int, ref state.Ref) {
+	for _, m := range g.multisets {
+		m.forget(s)
+	}
+	for _, f := range g.floats {
+		f.forget(g.touched.Row(s), g.touched.Heap)
+	}
+	if g.foreign != nil {
+		g.foreign.forget(s)
+	}
+	g.table.Remove(ref)
+}
+
+const emitted = 1024 // groups at once
+
+// emit gives all groups' rows.
+func (g *grouping) emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
+	if g.global && g.table.Keys() == 0 {
+		g.table.Upsert([]uint64{0, 0}, nil)
+	}
+	var all []state.Ref
+	var err error
+	g.table.Each(func(ref state.Ref) bool {
+		all = append(all, ref)
+		return true
+	})
+	c := group{layout: g.out}
+	for len(all) > 0 && err == nil {
+		n := min(emitted, len(all))
+		g.groups = append(g.groups[:0], all[:n]...)
+		all = all[n:]
+		err = g.emitSome(ctx, e, &c, out)
+	}
+	return err
+}
+
+func (g *grouping) emitSome(ctx context.Context, e *Epoch, c *group, out *zset.Batch) error {
+	g.touched.Layout, g.touched.Heap, g.touched.Words = g.key.layout, g.table.Heap(), g.touched.Words[:0]
+	for _, ref := range g.groups {
+		g.touched.Words = append(g.touched.Words, g.table.Key(ref)...)
+	}
+	g.touched.Weights = slices.Grow(g.touched.Weights[:0], len(g.groups))[:len(g.groups)]
+	g.fill()
+	if g.foreign != nil {
+		clear(g.failed)
+		if err := g.foreign.evaluate(ctx, g, e); err != nil {
+			return err
+		}
+	}
+	for s, ref := range g.groups {
+		switch n := int64(g.acc[s*g.size]); {
+		case n < 0:
+			return excess(g.key.layout, g.touched.Row(s), g.touched.Heap, n)
+		case n == 0 && !g.global:
+			g.forget(s, ref)
+		default:
+			if err := g.show(c, s, out); err != nil {
+				e.FailGroup(g.key.layout.Format(g.touched.Row(s), g.touched.Heap), err, 1)
+			}
+		}
+	}
+	return g.table.Err()
+}
