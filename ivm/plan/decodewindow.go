@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -14,7 +15,7 @@ func (d *decoder) window(t *tree) (Node, error) {
 	}
 	type group struct {
 		node  *Window
-		place []int // of its functions among all
+		place [][]int // of its functions among all; equal ones are evaluated once
 	}
 	var groups []*group
 	items := t.get("expressions").list()
@@ -33,7 +34,15 @@ func (d *decoder) window(t *tree) (Node, error) {
 			g = &group{node: &Window{Partition: partition, Order: order, Pos: f.Pos}}
 			groups = append(groups, g)
 		}
-		g.node.Funcs, g.place = append(g.node.Funcs, f), append(g.place, i)
+		text, again := windowFuncText(&f), false
+		for k := range g.node.Funcs {
+			if !again && windowFuncText(&g.node.Funcs[k]) == text {
+				g.place[k], again = append(g.place[k], i), true
+			}
+		}
+		if !again {
+			g.node.Funcs, g.place = append(g.node.Funcs, f), append(g.place, []int{i})
+		}
 	}
 	width := len(in.Columns())
 	which := append(upTo(width), make([]int, len(items))...)
@@ -41,15 +50,35 @@ func (d *decoder) window(t *tree) (Node, error) {
 	for _, g := range groups {
 		g.node.Input = in
 		in = g.node
-		for _, p := range g.place {
-			which[width+p] = at
+		for _, places := range g.place {
+			for _, p := range places {
+				which[width+p] = at
+			}
 			at++
 		}
 	}
-	if ascending(which) {
+	if ascending(which) && at == len(which) {
 		return in, nil
 	}
 	return pick(in, which)
+}
+
+// windowFuncText tells functions of one window apart.
+func windowFuncText(f *WindowFunc) string {
+	text := func(e Expr) string { return ExprText(e) }
+	texts := func(es []Expr) (s string) {
+		for _, e := range es {
+			s += ExprText(e) + ","
+		}
+		return s
+	}
+	order := func(items []OrderItem) (s string) {
+		for _, o := range items {
+			s += fmt.Sprint(ExprText(o.Expr), o.Desc, o.NullsFirst, ",")
+		}
+		return s
+	}
+	return f.Schema + "." + windowText(f, texts, text, order) + f.Data + f.Type.String()
 }
 
 var frameBounds = map[string]struct {
