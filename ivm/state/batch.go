@@ -52,6 +52,17 @@ func (t *Table) lookup(b *zset.Batch, refs []Ref) []Ref {
 			part[i] = t.candidate(hash & tagMask)
 		}
 		words := b.Words[from*w : to*w]
+		if w == 2 && t.store == nil && t.spec.Key.Fixed() { // null bits and a word: the most frequent key
+			for i, ref := range part {
+				if ref != None {
+					o := int(uint32(ref)&t.recMask) * t.stride
+					if r := t.recs[uint32(ref)>>t.recShift][o : o+2]; r[1] != words[2*i+1] || r[0] != words[2*i] {
+						part[i] = None
+					}
+				}
+			}
+			continue
+		}
 		for i, ref := range part {
 			if ref != None && !t.matches(ref, words[i*w:i*w+w], b.Heap) {
 				part[i] = None

@@ -39,7 +39,7 @@ func (t *Table) SeekAt(c *Cursor, ref Ref, i int) {
 		return
 	}
 	c.base = 0
-	in := t.inners.block(uint32(c.r[t.meta+metaArea]))
+	in := t.node(uint32(c.r[t.meta+metaArea]))
 	for c.deep = 0; ; c.deep++ {
 		k := 0
 		for ; k+1 < int(in[0]); k++ {
@@ -55,7 +55,7 @@ func (t *Table) SeekAt(c *Cursor, ref Ref, i int) {
 			c.leaf(s)
 			break
 		}
-		in = t.inners.block(uint32(s[slotRef]))
+		in = t.node(uint32(s[slotRef]))
 	}
 	c.i = i - c.base - 1
 }
@@ -64,7 +64,7 @@ func (t *Table) SeekAt(c *Cursor, ref Ref, i int) {
 func (t *Table) Seek(c *Cursor, ref Ref, e []uint64, h *row.Heap) {
 	height := c.open(t, ref)
 	if height > 1 {
-		in := t.inners.block(uint32(c.r[t.meta+metaArea]))
+		in := t.node(uint32(c.r[t.meta+metaArea]))
 		for c.deep = 0; ; c.deep++ {
 			k := t.child(in, height, e, h)
 			for j := range k {
@@ -76,10 +76,10 @@ func (t *Table) Seek(c *Cursor, ref Ref, e []uint64, h *row.Heap) {
 				c.leaf(s)
 				break
 			}
-			in = t.inners.block(uint32(s[slotRef]))
+			in = t.node(uint32(s[slotRef]))
 		}
 	}
-	pos, _ := t.search(c.Rows, c.N, e, h)
+	pos, _ := t.search(c.Rows, c.N, e, h, false)
 	c.i = pos - 1
 }
 
@@ -182,7 +182,7 @@ func (c *Cursor) over(dir int) bool {
 	}
 	c.path[d].i += dir
 	for d < c.deep {
-		in := c.t.inners.block(uint32(slotOf(c.path[d].in, c.path[d].i)[slotRef]))
+		in := c.t.node(uint32(slotOf(c.path[d].in, c.path[d].i)[slotRef]))
 		d++
 		k := 0
 		if dir < 0 {
@@ -234,7 +234,7 @@ func (t *Table) At(ref Ref, i int) ([]uint64, int64) {
 	}
 	leaf := m[metaArea]
 	for ; height > 1; height-- {
-		in := t.inners.block(uint32(leaf))
+		in := t.node(uint32(leaf))
 		var s []uint64
 		if k := int(in[0]); i == n-1 { // the last is asked for most, after the first
 			s = slotOf(in, k-1)
@@ -274,7 +274,7 @@ func (t *Table) Rank(ref Ref, e []uint64, h *row.Heap) int {
 		return 0
 	}
 	for ; height > 1; height-- {
-		in := t.inners.block(uint32(leaf))
+		in := t.node(uint32(leaf))
 		k := t.child(in, height, e, h)
 		for j := range k {
 			rank += int(uint32(slotOf(in, j)[slotCount]))
@@ -285,6 +285,6 @@ func (t *Table) Rank(ref Ref, e []uint64, h *row.Heap) int {
 			leaf = t.resident(r, s)
 		}
 	}
-	pos, _ := t.search(t.block(leaf), n, e, h)
+	pos, _ := t.search(t.block(leaf), n, e, h, false)
 	return rank + pos
 }

@@ -66,7 +66,7 @@ func (t *Table) addSmall(m []uint64, e []uint64, h *row.Heap, w int64) (before, 
 	clear(only)
 	m[metaCount] = 1 << heightShift
 	m[metaArea] = leaf
-	before, after, dn, _ := t.leafAdd(&m[metaArea], 1, e, h, w)
+	before, after, dn, _ := t.leafAdd(&m[metaArea], 1, e, h, w, true)
 	m[metaCount] += uint64(1 + dn)
 	m[metaTotal] += uint64(w)
 	return before, after
@@ -75,7 +75,7 @@ func (t *Table) addSmall(m []uint64, e []uint64, h *row.Heap, w int64) (before, 
 // addLeaf adds to a key whose entries are one leaf.
 func (t *Table) addLeaf(r, m []uint64, e []uint64, h *row.Heap, w int64) (before, after int64) {
 	n := int(m[metaCount] & countMask)
-	before, after, dn, full := t.leafAdd(&m[metaArea], n, e, h, w)
+	before, after, dn, full := t.leafAdd(&m[metaArea], n, e, h, w, true)
 	if full {
 		t.plant(m, n)
 		return t.addTree(r, m, e, h, w)
@@ -116,14 +116,14 @@ func (t *Table) Weight(ref Ref, e []uint64, h *row.Heap) int64 {
 		return int64(m[metaTotal])
 	case 1:
 	default:
-		in := t.inners.block(uint32(leaf))
+		in := t.node(uint32(leaf))
 		for ; height > 2; height-- {
-			in = t.inners.block(uint32(in[1+slotWords*t.child(in, height, e, h)]))
+			in = t.node(uint32(slotOf(in, t.child(in, height, e, h))[slotRef]))
 		}
-		s := in[1+slotWords*t.child(in, 2, e, h):]
+		s := slotOf(in, t.child(in, 2, e, h))
 		leaf, n = t.resident(t.rec(ref), s), int(uint32(s[slotCount]))
 	}
-	pos, found := t.search(t.block(leaf), n, e, h)
+	pos, found := t.search(t.block(leaf), n, e, h, false)
 	if !found {
 		return 0
 	}

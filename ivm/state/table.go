@@ -42,7 +42,8 @@ type Table struct {
 	mask0  uint64 // the bits of an entry's first word that order it by themselves
 	caps   []int
 	slabs  []slab // two a capacity: without and with weights
-	inners slab
+	nodes  slab
+	arena  arena
 
 	hashes []uint64 // scratch of batch calls
 	slots  []uint64
@@ -76,7 +77,7 @@ func New(spec Spec) *Table {
 			t.slabs[2*i].init(c * t.ew)
 			t.slabs[2*i+1].init(c * (t.ew + 1))
 		}
-		t.inners.init(innerWords)
+		t.nodes.init(innerWords)
 	}
 	t.Reset()
 	return t
@@ -93,9 +94,10 @@ func (t *Table) Reset() {
 	t.index.reset()
 	t.heap = row.Heap{}
 	for i := range t.slabs {
-		t.slabs[i].reset()
+		t.slabs[i].head = 0
 	}
-	t.inners.reset()
+	t.nodes.head = 0
+	t.arena = arena{}
 }
 
 // Spec is the table's shape.
@@ -109,9 +111,5 @@ func (t *Table) Keys() int { return t.live }
 
 // Bytes is the memory that the table has taken.
 func (t *Table) Bytes() int {
-	n := t.heap.Held() + t.index.bytes() + len(t.recs)*(8*t.stride<<t.recShift+24) + t.inners.bytes()
-	for i := range t.slabs {
-		n += t.slabs[i].bytes()
-	}
-	return n
+	return t.heap.Held() + t.index.bytes() + len(t.recs)*(8*t.stride<<t.recShift+24) + t.arena.bytes()
 }

@@ -12,16 +12,20 @@ import "github.com/vegadb/vega-flight/ivm/row"
 // least entry decides. Slot 0's is not looked at.
 const (
 	fan        = 48
-	slotWords  = 4
+	slotWords  = 3
 	slotRef    = 0 // leaf's ref at height 2, else flags | inner block
 	slotCount  = 1 // leaf's number in the store<<32 | entries
 	slotTotal  = 2
-	slotSep    = 3
-	innerWords = 1 + fan*slotWords // the first is the number of slots
+	slots      = 1 + fan // an inner node is the number of slots, their separators, and they
+	innerWords = slots + fan*slotWords
 )
 
+func (t *Table) node(id uint32) []uint64 { return t.arena.block(&t.nodes, id) }
+func (t *Table) newNode() uint32         { return t.arena.alloc(&t.nodes) }
+func (t *Table) freeNode(id uint32)      { t.arena.free(&t.nodes, id) }
+
 func slotOf(in []uint64, i int) []uint64 {
-	o := 1 + slotWords*i
+	o := slots + slotWords*i
 	return in[o : o+slotWords : o+slotWords]
 }
 
@@ -31,8 +35,7 @@ func (t *Table) child(in []uint64, height int, e []uint64, h *row.Heap) int {
 	lo, hi := 1, int(in[0]) // the first slot in [1, n) whose entries are all greater
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		sep := in[1+slotWords*m+slotSep]
-		if sep < e0 || sep == e0 && t.cmp(t.least(slotOf(in, m), height-1), e, h) <= 0 {
+		if sep := in[1+m]; sep < e0 || sep == e0 && t.cmp(t.least(slotOf(in, m), height-1), e, h) <= 0 {
 			lo = m + 1
 		} else {
 			hi = m
@@ -44,21 +47,21 @@ func (t *Table) child(in []uint64, height int, e []uint64, h *row.Heap) int {
 // least is the least entry below a slot whose child has the height.
 func (t *Table) least(s []uint64, height int) []uint64 {
 	for ; height > 1; height-- {
-		s = slotOf(t.inners.block(uint32(s[slotRef])), 0)
+		s = slotOf(t.node(uint32(s[slotRef])), 0)
 	}
 	return t.block(t.resident(nil, s))
 }
 
 // plant makes a tree of a key whose only leaf is full.
 func (t *Table) plant(m []uint64, n int) {
-	i := t.inners.alloc()
-	in := t.inners.block(i)
+	i := t.newNode()
+	in := t.node(i)
 	in[0] = 1
 	s := slotOf(in, 0)
 	s[slotRef] = m[metaArea] &^ leafFlags
 	s[slotCount] = t.newLeafID() | uint64(n)
 	s[slotTotal] = m[metaTotal]
-	s[slotSep] = t.block(m[metaArea])[t.en] & t.mask0
+	in[1] = t.block(m[metaArea])[t.en] & t.mask0
 	t.touch(s)
 	m[metaArea] = uint64(i)
 	m[metaCount] = 2<<heightShift | uint64(n)
@@ -67,13 +70,13 @@ func (t *Table) plant(m []uint64, n int) {
 // addTree adds to a key that has a tree.
 func (t *Table) addTree(r, m []uint64, e []uint64, h *row.Heap, w int64) (before, after int64) {
 	height := int(m[metaCount] >> heightShift)
-	in := t.inners.block(uint32(m[metaArea]))
+	in := t.node(uint32(m[metaArea]))
 	if in[0] == fan {
-		i := t.inners.alloc()
-		top := t.inners.block(i)
+		i := t.newNode()
+		top := t.node(i)
 		top[0] = 1
 		s := slotOf(top, 0)
-		s[slotRef], s[slotCount], s[slotTotal], s[slotSep] = m[metaArea], m[metaCount]&countMask, m[metaTotal], slotOf(in, 0)[slotSep]
+		s[slotRef], s[slotCount], s[slotTotal], top[1] = m[metaArea], m[metaCount]&countMask, m[metaTotal], in[1]
 		t.touch(s)
 		t.splitInner(top, 0)
 		height++
@@ -94,10 +97,10 @@ func (t *Table) addTree(r, m []uint64, e []uint64, h *row.Heap, w int64) (before
 			m[metaArea] = s[slotRef] &^ leafFlags
 		} else {
 			m[metaArea] = uint64(uint32(s[slotRef]))
-			in = t.inners.block(uint32(m[metaArea]))
+			in = t.node(uint32(m[metaArea]))
 		}
 		m[metaCount] -= 1 << heightShift
-		t.inners.free(old)
+		t.freeNode(old)
 	}
 	return before, after
 }
@@ -110,12 +113,12 @@ func (t *Table) addInner(r, in []uint64, height int, e []uint64, h *row.Heap, w 
 		t.resident(r, s)
 		var full bool
 		n := int(uint32(s[slotCount]))
-		if before, after, dn, full = t.leafAdd(&s[slotRef], n, e, h, w); full {
+		if before, after, dn, full = t.leafAdd(&s[slotRef], n, e, h, w, i+1 == int(in[0])); full {
 			t.splitLeaf(in, i, e, h)
 			i = t.child(in, height, e, h)
 			s = slotOf(in, i)
 			n = int(uint32(s[slotCount]))
-			before, after, dn, _ = t.leafAdd(&s[slotRef], n, e, h, w)
+			before, after, dn, _ = t.leafAdd(&s[slotRef], n, e, h, w, false)
 		}
 		t.count(s, dn, w)
 		if dn < 0 {
@@ -123,12 +126,12 @@ func (t *Table) addInner(r, in []uint64, height int, e []uint64, h *row.Heap, w 
 		}
 		return before, after, dn
 	}
-	c := t.inners.block(uint32(s[slotRef]))
+	c := t.node(uint32(s[slotRef]))
 	if c[0] == fan {
 		t.splitInner(in, i)
 		i = t.child(in, height, e, h)
 		s = slotOf(in, i)
-		c = t.inners.block(uint32(s[slotRef]))
+		c = t.node(uint32(s[slotRef]))
 	}
 	before, after, dn = t.addInner(r, c, height-1, e, h, w)
 	t.count(s, dn, w)
@@ -147,7 +150,8 @@ func (t *Table) count(s []uint64, dn int, w int64) {
 // openSlot makes room for slot i and gives it, cleared.
 func openSlot(in []uint64, i int) []uint64 {
 	n := int(in[0])
-	copy(in[1+slotWords*(i+1):1+slotWords*(n+1)], in[1+slotWords*i:1+slotWords*n])
+	copy(in[1+i+1:1+n+1], in[1+i:1+n])
+	copy(in[slots+slotWords*(i+1):slots+slotWords*(n+1)], in[slots+slotWords*i:slots+slotWords*n])
 	in[0]++
 	s := slotOf(in, i)
 	clear(s)
@@ -156,7 +160,8 @@ func openSlot(in []uint64, i int) []uint64 {
 
 func closeSlot(in []uint64, i int) {
 	n := int(in[0])
-	copy(in[1+slotWords*i:], in[1+slotWords*(i+1):1+slotWords*n])
+	copy(in[1+i:], in[1+i+1:1+n])
+	copy(in[slots+slotWords*i:], in[slots+slotWords*(i+1):slots+slotWords*n])
 	in[0]--
 }
 
@@ -166,7 +171,7 @@ func (t *Table) splitLeaf(in []uint64, i int, e []uint64, h *row.Heap) {
 	n := int(uint32(s[slotCount]))
 	old, ws := t.block(s[slotRef]), t.weights(s[slotRef])
 	at := n / 2
-	if pos, _ := t.search(old, n, e, h); pos == n {
+	if pos, _ := t.search(old, n, e, h, true); pos == n {
 		at = n - max(n/8, 1)
 	} else if pos == 0 {
 		at = max(n/8, 1)
@@ -193,18 +198,19 @@ func (t *Table) splitLeaf(in []uint64, i int, e []uint64, h *row.Heap) {
 	s[slotRef] = right
 	s[slotCount] = t.newLeafID() | uint64(n-at)
 	s[slotTotal] = uint64(moved)
-	s[slotSep] = b[t.en] & t.mask0
+	in[1+i+1] = b[t.en] & t.mask0
 	t.touch(s)
 }
 
 // splitInner splits the full inner node of slot i.
 func (t *Table) splitInner(in []uint64, i int) {
 	s := slotOf(in, i)
-	left := t.inners.block(uint32(s[slotRef]))
-	id := t.inners.alloc()
-	right := t.inners.block(id)
+	left := t.node(uint32(s[slotRef]))
+	id := t.newNode()
+	right := t.node(id)
 	const at = fan / 2
-	copy(right[1:], left[1+slotWords*at:])
+	copy(right[1:], left[1+at:1+fan])
+	copy(right[slots:], left[slots+slotWords*at:])
 	left[0], right[0] = at, fan-at
 	var n, total uint64
 	for j := range fan - at {
@@ -215,7 +221,7 @@ func (t *Table) splitInner(in []uint64, i int) {
 	s[slotTotal] -= total
 	flags := s[slotRef] & leafFlags
 	s = openSlot(in, i+1)
-	s[slotRef], s[slotCount], s[slotTotal], s[slotSep] = flags|uint64(id), n, total, slotOf(right, 0)[slotSep]
+	s[slotRef], s[slotCount], s[slotTotal], in[1+i+1] = flags|uint64(id), n, total, right[1]
 }
 
 // mendLeaves removes an empty leaf, or puts a small one together with its neighbour.
@@ -259,7 +265,7 @@ func (t *Table) mendLeaves(r, in []uint64, i, n int) {
 
 func (t *Table) mendInners(in []uint64, i, n int) {
 	if n == 0 {
-		t.inners.free(uint32(slotOf(in, i)[slotRef]))
+		t.freeNode(uint32(slotOf(in, i)[slotRef]))
 		closeSlot(in, i)
 		return
 	}
@@ -270,22 +276,25 @@ func (t *Table) mendInners(in []uint64, i, n int) {
 		i--
 	}
 	a, b := slotOf(in, i), slotOf(in, i+1)
-	ca, cb := t.inners.block(uint32(a[slotRef])), t.inners.block(uint32(b[slotRef]))
+	ca, cb := t.node(uint32(a[slotRef])), t.node(uint32(b[slotRef]))
 	if ca[0]+cb[0] > fan*5/8 {
 		return
 	}
-	copy(ca[1+slotWords*ca[0]:], cb[1:1+slotWords*cb[0]])
+	na, nb := int(ca[0]), int(cb[0])
+	copy(ca[1+na:], cb[1:1+nb])
+	ca[1+na] = in[1+i+1] // slot 0's own may have become too high
+	copy(ca[slots+slotWords*na:], cb[slots:slots+slotWords*nb])
 	ca[0] += cb[0]
 	a[slotCount] += uint64(uint32(b[slotCount]))
 	a[slotTotal] += b[slotTotal]
 	a[slotRef] |= b[slotRef] & leafFlags
-	t.inners.free(uint32(b[slotRef]))
+	t.freeNode(uint32(b[slotRef]))
 	closeSlot(in, i+1)
 }
 
 // fell frees an inner node and all below it.
 func (t *Table) fell(id uint32, height int) {
-	in := t.inners.block(id)
+	in := t.node(id)
 	for i := range int(in[0]) {
 		s := slotOf(in, i)
 		if height > 2 {
@@ -298,5 +307,5 @@ func (t *Table) fell(id uint32, height int) {
 		t.freeRows(t.block(s[slotRef]), int(uint32(s[slotCount])))
 		t.freeLeaf(s[slotRef])
 	}
-	t.inners.free(id)
+	t.freeNode(id)
 }

@@ -378,3 +378,20 @@ func (m *Model) Batches(t *testing.T, tab *state.Table, s Shape, rnd *rand.Rand)
 		}
 	}
 }
+
+// Load loads n entries at once.
+func (m *Model) Load(t *testing.T, tab *state.Table, s Shape, rnd *rand.Rand, n int) {
+	t.Helper()
+	keys, entries := zset.New(s.Spec.Key), zset.New(s.Spec.Entry)
+	for range n {
+		keys.Append(draw(s.Spec.Key, s.Keys+rnd.IntN(s.Keys), keys.Heap), keys.Heap, 1)
+		w := int64(1)
+		if rnd.IntN(20) == 0 {
+			w = int64(rnd.IntN(4)) - 1
+		}
+		entries.Append(draw(s.Spec.Entry, rnd.IntN(s.Entries), entries.Heap), entries.Heap, w)
+		i := keys.Len() - 1
+		m.add(m.upsert(keys.Row(i), keys.Heap), entries.Row(i), entries.Heap, w)
+	}
+	tab.Load(keys, entries, nil)
+}
