@@ -1,0 +1,169 @@
+package dataflow
+
+import (
+	"context"
+
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// keyJoin is a join whose condition is equality of keys alone, or that has no condition. Partners of a row are all rows of its
+// key, so whether it has one is a property of the key.
+//
+//	d(A ⋈ B) = dA ⋈ B + (A + dA) ⋈ dB
+//
+// Rows given by themselves (padded, of a semi or anti join, marked), with E(B) = "B has rows of the key" as 0 or 1:
+//
+//	d(A · E(B)) = dA · E(B) + (A + dA) · (E(B + dB) - E(B))
+//
+// so one input is taken in after the other: its changes meet what the other side has; they are added to the state; then, for
+// keys that got their first row or lost their last, the other side's rows change sides. With both sides kept (FULL) the two
+// rules are one another's mirror image.
+//
+// A row whose key has a NULL that equals nothing has no partner, now or later: it passes through, and there is no state of it.
+type keyJoin struct {
+	sides [2]side
+	rules [2]rule
+	pairs bool
+	asm   *assembler
+	cur   state.Cursor
+}
+
+func newKeyJoin(name string, s JoinSpec, t Tables) (Loader, error) {
+	j := &keyJoin{rules: s.Kind.rules(), pairs: s.Kind.pairs(), asm: s.assembler()}
+	if err := j.sides[0].open(name+".left", s.Left, s.NullSafe, false, t); err != nil {
+		return nil, err
+	}
+	return j, j.sides[1].open(name+".right", s.Right, s.NullSafe, !j.pairs, t)
+}
+
+func (j *keyJoin) Layout() *row.Layout { return j.asm.layout }
+
+// Cancels is true: a change of both sides may give a row and take it back, in pairs and in padding.
+func (j *keyJoin) Cancels() bool { return true }
+
+func (j *keyJoin) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.Batch) error {
+	for s := range j.sides {
+		if in[s].Len() == 0 {
+			continue
+		}
+		if err := j.port(ctx, e, s, in[s], out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *keyJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out *zset.Batch) error {
+	s, o := &j.sides[n], &j.sides[1-n]
+	if err := s.prepare(ctx, e, in); err != nil {
+		return err
+	}
+	if l := s.loose; j.rules[n][unmatched] && l.Len() > 0 {
+		j.asm.solo(out, n, l.Words, l.Len(), l.Weights, 1, l.Heap, unmatched)
+	}
+	s.others = o.table.FindAll(s.keys, s.others)
+	if j.pairs || j.rules[n].watched() {
+		j.meet(n, out)
+	}
+	s.take()
+	if r := j.rules[1-n]; r.watched() {
+		s.flipped(func(i int, now bool) {
+			if ref := s.others[i]; ref != state.None {
+				j.turn(1-n, ref, now, out)
+			}
+		})
+	}
+	return s.finish()
+}
+
+// meet gives what the prepared rows of a side are together with the other side.
+func (j *keyJoin) meet(n int, out *zset.Batch) {
+	s, t := &j.sides[n], j.sides[1-n].table
+	r, rows, w := j.rules[n], s.rows, s.layout.Words
+	for i, ref := range s.others {
+		one := rows.Words[i*w : i*w+w]
+		if ref == state.None {
+			if r[unmatched] {
+				j.asm.solo(out, n, one, 1, nil, rows.Weights[i], rows.Heap, unmatched)
+			}
+			continue
+		}
+		if r[matched] {
+			j.asm.solo(out, n, one, 1, nil, rows.Weights[i], rows.Heap, matched)
+		}
+		if !j.pairs {
+			continue
+		}
+		for t.Scan(&j.cur, ref); j.cur.NextBlock(); {
+			j.asm.pairs(out, n, one, rows.Heap, rows.Weights[i], j.cur.Rows, j.cur.N, j.cur.Weights, t.Heap())
+		}
+	}
+}
+
+// turn gives what changes for the rows of a key of side n when the other side got its first row or lost its last.
+func (j *keyJoin) turn(n int, ref state.Ref, now bool, out *zset.Batch) {
+	t, r := j.sides[n].table, j.rules[n]
+	sign := int64(-1)
+	if now {
+		sign = 1
+	}
+	for t.Scan(&j.cur, ref); j.cur.NextBlock(); {
+		if r[unmatched] {
+			j.asm.solo(out, n, j.cur.Rows, j.cur.N, j.cur.Weights, -sign, t.Heap(), unmatched)
+		}
+		if r[matched] {
+			j.asm.solo(out, n, j.cur.Rows, j.cur.N, j.cur.Weights, sign, t.Heap(), matched)
+		}
+	}
+}
+
+func (j *keyJoin) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) error {
+	return j.sides[i].load(ctx, e, rows, j.rules[i][unmatched])
+}
+
+func (j *keyJoin) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
+	left, right := &j.sides[0], &j.sides[1]
+	for n := range j.sides {
+		j.sides[n].emitPending(j.asm, n, out)
+	}
+	var other state.Cursor
+	left.table.Each(func(ref state.Ref) bool {
+		partner, has := right.table.Find(left.table.Key(ref), left.table.Heap())
+		v := unmatched
+		if has {
+			v = matched
+		}
+		for left.table.Scan(&j.cur, ref); j.cur.NextBlock(); {
+			if j.rules[0][v] {
+				j.asm.solo(out, 0, j.cur.Rows, j.cur.N, j.cur.Weights, 1, left.table.Heap(), v)
+			}
+			if !has || !j.pairs {
+				continue
+			}
+			for i := range j.cur.N {
+				w := int64(1)
+				if j.cur.Weights != nil {
+					w = j.cur.Weights[i]
+				}
+				one := j.cur.Rows[i*left.layout.Words:][:left.layout.Words]
+				for right.table.Scan(&other, partner); other.NextBlock(); {
+					j.asm.pairs(out, 0, one, left.table.Heap(), w, other.Rows, other.N, other.Weights, right.table.Heap())
+				}
+			}
+		}
+		return true
+	})
+	if j.rules[1][unmatched] {
+		right.table.Each(func(ref state.Ref) bool {
+			if _, has := left.table.Find(right.table.Key(ref), right.table.Heap()); !has {
+				for right.table.Scan(&j.cur, ref); j.cur.NextBlock(); {
+					j.asm.solo(out, 1, j.cur.Rows, j.cur.N, j.cur.Weights, 1, right.table.Heap(), unmatched)
+				}
+			}
+			return true
+		})
+	}
+	return nil
+}
