@@ -1,8 +1,8 @@
 package plan
 
-// normalize brings plans that mean the same into the same form, as far as the rules beside this file go. Order of joins stays
-// as it was written: both sides of a join keep state, so only the size of what lies between would change, and
-// nothing is known of sizes.
+// normalize brings plans that mean the same into the same form, as far as the rules beside this file go. The order of joins stays
+// as it was written, but for cross products that another order avoids: both sides of a join keep state, so only the size of what lies between
+// would change, and nothing is known of sizes.
 func normalize(n Node) Node {
 	n = prune(n) // also takes correlated joins apart, which are known by the outer side that they share
 	n = inlineShared(n)
@@ -12,7 +12,7 @@ func normalize(n Node) Node {
 		n = prune(n)
 		n = inlineShared(n)
 	}
-	n = transform(n, simplify)
+	n = transform(connect(transform(n, simplify)), simplify)
 	n = transform(n, clockFilters)
 	return transform(n, simplify)
 }
