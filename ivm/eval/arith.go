@@ -17,31 +17,33 @@ type dyadic struct {
 	vec
 	a, b node
 	f    kernel
+	esc  mask
 }
 
 func (x *dyadic) eval(m *machine, act *mask) *vec {
 	a := x.a.eval(m, act)
 	b := x.b.eval(m, act)
 	x.nullFrom(m.w, a, b)
-	var esc mask
-	x.f(&x.vec, a, b, m.n, &esc)
-	m.blame(&esc, &x.null, act, x.nulls)
+	clear(x.esc[:m.w])
+	x.f(&x.vec, a, b, m.n, &x.esc)
+	m.blame(&x.esc, &x.null, act, x.nulls)
 	return &x.vec
 }
 
 // monadic is a function of one value that is NULL when it is.
 type monadic struct {
 	vec
-	a node
-	f func(dst, a *vec, n int, esc *mask)
+	a   node
+	f   converter
+	esc mask
 }
 
 func (x *monadic) eval(m *machine, act *mask) *vec {
 	a := x.a.eval(m, act)
 	x.nullFrom(m.w, a)
-	var esc mask
-	x.f(&x.vec, a, m.n, &esc)
-	m.blame(&esc, &x.null, act, x.nulls)
+	clear(x.esc[:m.w])
+	x.f(&x.vec, a, m.n, &x.esc)
+	m.blame(&x.esc, &x.null, act, x.nulls)
 	return &x.vec
 }
 

@@ -267,15 +267,16 @@ type between struct {
 	child, low, high node
 	above, under     plan.CompareOp
 	not              bool
+	p, q             mask
 }
 
 func (x *between) eval(m *machine, act *mask) *vec {
 	v := x.child.eval(m, act)
 	low := x.low.eval(m, act)
 	high := x.high.eval(m, act)
-	var p, q mask
-	x.compare(x.above, v, low, m.n, &p)
-	x.compare(x.under, v, high, m.n, &q)
+	p, q := &x.p, &x.q
+	x.compare(x.above, v, low, m.n, p)
+	x.compare(x.under, v, high, m.n, q)
 	var any uint64
 	for i := range m.w {
 		var vn, ln, hn uint64
@@ -310,13 +311,16 @@ type inList struct {
 	items []*constant
 	nulls bool // one of the list is NULL
 	not   bool
+
+	found, one mask
 }
 
 func (x *inList) eval(m *machine, act *mask) *vec {
 	v := x.child.eval(m, act)
-	var found, one mask
+	found, one := &x.found, &x.one
+	clear(found[:m.w])
 	for _, c := range x.items {
-		x.compare(plan.Equal, v, &c.vec, m.n, &one)
+		x.compare(plan.Equal, v, &c.vec, m.n, one)
 		for i := range m.w {
 			found[i] |= one[i]
 		}

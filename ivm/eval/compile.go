@@ -19,6 +19,8 @@ func (c *compiler) node(e plan.Expr) node {
 	switch e := e.(type) {
 	case *plan.ColumnRef:
 		return c.column(e)
+	case *Normal:
+		return c.normal(e)
 	case *plan.Clock:
 		if c.clock == nil {
 			c.clock = &clock{vec: *newVec(e.Result())}
@@ -45,6 +47,9 @@ func (c *compiler) node(e plan.Expr) node {
 			return &isNull{not: e.Not, child: a}
 		}
 	case *plan.Coalesce:
+		if e.Type.Nested() {
+			return nil // of some nested types DuckDB has none
+		}
 		if args := c.nodes(e.Args); args != nil {
 			return &coalesce{choice{vec: *newVec(e.Type), typ: e.Type}, args}
 		}

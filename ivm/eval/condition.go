@@ -92,6 +92,7 @@ type condition struct {
 	keep  []uint64 // bits of the rows that pass
 	pick  []int32
 	left  []int32 // rows that the path leaves alone
+	pass  mask
 }
 
 func (p *Program) condition(c *compiler) (*condition, error) {
@@ -137,12 +138,11 @@ func (x *condition) rows(ctx context.Context, p *Program, in *zset.Batch, bad fu
 }
 
 func (x *condition) compute(p *Program, n int) {
-	m := &p.m
-	var pass mask
+	m, pass := &p.m, &x.pass
 	for base := 0; base < n; base += chunk {
 		m.begin(base, min(chunk, n-base), nil)
 		p.act.first(m.n)
-		pickTrue(x.node, m, &p.act, &pass)
+		pickTrue(x.node, m, &p.act, pass)
 		for w := range m.w {
 			x.keep[base>>6+w] = pass[w] &^ m.escape[w]
 			for set := m.escape[w]; set != 0; set &= set - 1 {

@@ -48,6 +48,15 @@ func (r *Rows) At(i int) int {
 	return i * r.Layout.Words
 }
 
+// Error is why a row cannot be evaluated.
+type Error struct {
+	Text  string // DuckDB's
+	Cause error
+}
+
+func (e *Error) Error() string { return e.Text }
+func (e *Error) Unwrap() error { return e.Cause }
+
 // Carrier is the type in which a fragment hands over values of t: what rows keep as text is text there too, and the
 // fragment casts it.
 func Carrier(t row.Type) row.Type {

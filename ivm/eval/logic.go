@@ -110,24 +110,26 @@ type choice struct {
 	typ   row.Type
 	conds []node
 	thens []node // one more than conds: the last is ELSE
+
+	left, taken mask
 }
 
 func (c *choice) eval(m *machine, act *mask) *vec {
 	c.start(m)
-	left := *act
+	left, taken := &c.left, &c.taken
+	*left = *act
 	for k, cond := range c.conds {
-		var taken mask
-		pickTrue(cond, m, &left, &taken)
-		if !taken.any() {
+		pickTrue(cond, m, left, taken)
+		if !taken.any(m.w) {
 			continue
 		}
-		c.merge(m, c.thens[k].eval(m, &taken), &taken)
+		c.merge(m, c.thens[k].eval(m, taken), taken)
 		for i := range m.w {
 			left[i] &^= taken[i]
 		}
 	}
-	if left.any() {
-		c.merge(m, c.thens[len(c.conds)].eval(m, &left), &left)
+	if left.any(m.w) {
+		c.merge(m, c.thens[len(c.conds)].eval(m, left), left)
 	}
 	return &c.vec
 }
@@ -191,20 +193,21 @@ type coalesce struct {
 
 func (c *coalesce) eval(m *machine, act *mask) *vec {
 	c.start(m)
-	left := *act
+	left, taken := &c.left, &c.taken
+	*left = *act
 	for k, a := range c.args {
-		v := a.eval(m, &left)
-		taken := left
+		v := a.eval(m, left)
+		*taken = *left
 		if k < len(c.args)-1 && v.nulls {
 			for i := range m.w {
 				taken[i] &^= v.null[i]
 			}
 		}
-		c.merge(m, v, &taken)
+		c.merge(m, v, taken)
 		for i := range m.w {
 			left[i] &^= taken[i]
 		}
-		if !left.any() {
+		if !left.any(m.w) {
 			break
 		}
 	}

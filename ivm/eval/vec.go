@@ -26,9 +26,9 @@ func (m *mask) first(n int) {
 	}
 }
 
-func (m *mask) any() bool {
+func (m *mask) any(w int) bool {
 	var x uint64
-	for _, w := range m {
+	for _, w := range m[:w] {
 		x |= w
 	}
 	return x != 0

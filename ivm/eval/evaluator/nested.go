@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ivm/eval"
@@ -12,15 +13,17 @@ import (
 
 // nested is a value made of values; rows have it as the bytes of package row's codec.
 type nested struct {
-	typ row.Type
-	buf []byte
+	typ   row.Type
+	buf   []byte
+	maps  bool  // there are MAPs in it
+	wrong []int // the places of values that are none
 }
 
 func newNested(t row.Type) (*nested, error) {
 	if err := known(t); err != nil {
 		return nil, err
 	}
-	return &nested{typ: t}, nil
+	return &nested{typ: t, maps: strings.Contains(t.String(), "MAP(")}, nil
 }
 
 // known says that all types in t can be handed over.
@@ -193,6 +196,10 @@ func (x *nested) read(c *duck.Cells, out *eval.Rows, starts []int, field int) {
 			continue
 		}
 		x.buf = get(x.buf[:0], c, x.typ, i)
+		if x.maps && x.nullKey(c, x.typ, i) {
+			x.wrong = append(x.wrong, i)
+			continue
+		}
 		out.Words[at+off], out.Words[at+off+1] = row.PutVar(x.buf, out.Heap)
 	}
 }
@@ -200,6 +207,43 @@ func (x *nested) read(c *duck.Cells, out *eval.Rows, starts []int, field int) {
 // isNull says that a value is NULL to package row.
 func isNull(c *duck.Cells, t row.Type, i int) bool {
 	return !c.Valid(i) || t.Kind == row.Union && cells[uint8](c.Child(0).Data(), i+1)[i] == 0 && isNull(c.Child(1), t.Children[0], i)
+}
+
+// nullKey says that a key of a MAP is NULL.
+func (x *nested) nullKey(c *duck.Cells, t row.Type, i int) bool {
+	if !t.Nested() || !c.Valid(i) {
+		return false
+	}
+	switch t.Kind {
+	case row.List, row.Map:
+		first, n := c.List(i)
+		for j := first; j < first+n; j++ {
+			if t.Kind == row.Map && !c.Child(0).Valid(j) {
+				return true
+			}
+			for k, u := range t.Children {
+				if u.Nested() && x.nullKey(c.Child(k), u, j) {
+					return true
+				}
+			}
+		}
+	case row.Array:
+		for j := i * t.Size; j < (i+1)*t.Size; j++ {
+			if x.nullKey(c.Child(0), t.Children[0], j) {
+				return true
+			}
+		}
+	case row.Struct, row.Union:
+		for k, u := range t.Children {
+			if t.Kind == row.Union {
+				k++
+			}
+			if x.nullKey(c.Child(k), u, i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // get appends a value that is not NULL.

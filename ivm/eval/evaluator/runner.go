@@ -153,7 +153,7 @@ func (r *runner) Run(ctx context.Context, in, out eval.Rows, clock int64, bad fu
 // span runs the rows [from, to), step at a time. A step that fails is run again in sixteenths.
 func (r *runner) span(ctx context.Context, from, to, step int, bad func(i int, err error)) error {
 	for from < to {
-		done, failed, wrong, err := r.pump(ctx, from, to, step)
+		done, failed, wrong, err := r.pump(ctx, from, to, step, bad)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (r *runner) span(ctx context.Context, from, to, step int, bad func(i int, e
 
 // pump puts rows in and takes results out. It gives the first row whose result was not taken, and the chunk that is to blame for
 // an error that rows make; err is any other error.
-func (r *runner) pump(ctx context.Context, from, to, step int) (done int, failed span, wrong, err error) {
+func (r *runner) pump(ctx context.Context, from, to, step int, bad func(i int, err error)) (done int, failed span, wrong, err error) {
 	r.pos, r.end, r.step = from, to, step
 	for done = from; done < to; {
 		rows, err := r.next(ctx)
@@ -190,7 +190,7 @@ func (r *runner) pump(ctx context.Context, from, to, step int) (done int, failed
 			if !ofRow(err) || at.n == 0 || at.repeat {
 				return done, at, nil, err
 			}
-			return done, at, err, nil
+			return done, at, rowError(err), nil
 		}
 		if len(r.read) == 0 || r.read[0].n != rows {
 			r.stop()
@@ -201,7 +201,7 @@ func (r *runner) pump(ctx context.Context, from, to, step int) (done int, failed
 		if s.repeat {
 			continue
 		}
-		r.take(s.from, s.n)
+		r.take(s.from, s.n, bad)
 		done = s.from + s.n
 	}
 	return done, failed, nil, nil
@@ -267,7 +267,7 @@ func (r *runner) fill(sheet *duck.Sheet) error {
 }
 
 // take writes the current results to the rows from that place on.
-func (r *runner) take(from, n int) {
+func (r *runner) take(from, n int, bad func(i int, err error)) {
 	starts := r.starts[:n]
 	for i := range starts {
 		starts[i] = r.out.At(from + i)
@@ -275,6 +275,12 @@ func (r *runner) take(from, n int) {
 	for k, rd := range r.readers {
 		c, i := r.stream.Column(k), r.out.Fields[k]
 		rd.read(c, &r.out, starts, i)
+		if x, ok := rd.(*nested); ok {
+			for _, j := range x.wrong {
+				bad(from+j, errNullKey)
+			}
+			x.wrong = x.wrong[:0]
+		}
 		if c.Validity() == nil {
 			continue
 		}
@@ -286,6 +292,18 @@ func (r *runner) take(from, n int) {
 			}
 		}
 	}
+}
+
+// errNullKey is for what DuckDB makes by some casts, though it says itself that it is none.
+var errNullKey = &eval.Error{Text: "Invalid Input Error: Map keys can not be NULL."}
+
+// rowError is DuckDB's error without what it says of our statement.
+func rowError(err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n\nLINE ")
+	if at := strings.LastIndex(text, " when casting from source column c"); at >= 0 && !strings.Contains(text[at+1:], "\n") {
+		text = text[:at]
+	}
+	return &eval.Error{Text: text, Cause: err}
 }
 
 // ofRow says that an error is one that a row's values make, and not the machine or the caller.

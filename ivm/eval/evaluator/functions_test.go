@@ -1,0 +1,187 @@
+package evaluator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// stand are the types that stand for DuckDB's generic ones.
+var stand = map[string][]string{
+	"ANY": {"INTEGER", "VARCHAR", "DOUBLE", "INTEGER[]"}, "T": {"INTEGER", "VARCHAR"}, "K": {"VARCHAR"}, "V": {"INTEGER"},
+	"T[]": {"INTEGER[]", "VARCHAR[]", "DOUBLE[]"}, "ANY[]": {"INTEGER[]", "VARCHAR[]"}, "LIST": {"INTEGER[]", "VARCHAR[]"},
+	"T[][]": {"INTEGER[][]"}, "V[]": {"INTEGER[]"}, "K[]": {"VARCHAR[]"}, "ANY[][]": {"INTEGER[][]"},
+	"DECIMAL": {"DECIMAL(4,1)", "DECIMAL(9,3)", "DECIMAL(18,3)", "DECIMAL(18,0)", "DECIMAL(38,10)"},
+	"STRUCT":  {"STRUCT(a INTEGER, b VARCHAR)"}, "MAP": {"MAP(VARCHAR, INTEGER)"}, "MAP(K, V)": {"MAP(VARCHAR, INTEGER)"},
+	"UNION": {"UNION(n INTEGER, s VARCHAR)"}, "ENUM": {"ENUM('a', 'b', 'zz')"}, "ARRAY": {"INTEGER[3]", "FLOAT[3]"},
+	"FLOAT[ANY]": {"FLOAT[3]"}, "DOUBLE[ANY]": {"DOUBLE[3]"}, "STRUCT()": {"STRUCT(a INTEGER, b VARCHAR)"},
+}
+
+// given are constants for arguments that must be constant.
+var given = map[string][]plan.Expr{
+	"VARCHAR": {constant("VARCHAR", "a"), constant("VARCHAR", "year"), constant("VARCHAR", "%Y-%m-%d %H"), constant("VARCHAR", "sum"), constant("VARCHAR", "$.a"),
+		constant("VARCHAR", "[a-c]"), constant("VARCHAR", "UTC")},
+	"INTEGER": {constant("INTEGER", int64(1)), constant("INTEGER", int64(2))},
+	"BIGINT":  {constant("BIGINT", int64(1)), constant("BIGINT", int64(2))},
+	"BOOLEAN": {constant("BOOLEAN", true)},
+}
+
+// impure answer by something else than their arguments, or by chance.
+var impure = map[string]bool{
+	"current_connection_id": true, "current_transaction_id": true, "current_query_id": true, "txid_current": true, "pg_backend_pid": true, "version": true,
+	"getvariable": true, "current_setting": true, "age": true, "sleep_ms": true, "write_log": true, "parse_duckdb_log_message": true, "error": true,
+	"stats": true, "get_current_time": true, "get_current_timestamp": true, "now": true, "today": true, "current_date": true, "transaction_timestamp": true,
+	"current_localtime": true, "current_localtimestamp": true, "in_search_path": true,
+}
+
+// growing make a value as large as a number says, so they meet small numbers only.
+var growing = map[string]bool{
+	"repeat": true, "range": true, "generate_series": true, "lpad": true, "rpad": true, "list_resize": true, "array_resize": true, "bar": true, "bitstring": true,
+	"format": true, "printf": true, "to_base": true, "set_bit": true, "<<": true, "factorial": true, "!__postfix": true, "md5_number": true, "equi_width_bins": true,
+}
+
+// overload is a function with types of arguments.
+type overload struct {
+	name string
+	args []string
+}
+
+// overloads are all that duckdb_functions() lists, with concrete types.
+func overloads(d direct) []overload {
+	rows, err := d.conn.Rows(context.Background(), `SELECT function_name, array_to_string(parameter_types, chr(1)), coalesce(varargs, ''), len(parameter_types)
+		FROM duckdb_functions() WHERE function_type = 'scalar' AND stability <> 'VOLATILE' AND schema_name = 'main'
+		GROUP BY ALL ORDER BY ALL`)
+	if err != nil {
+		d.Fatal(err)
+	}
+	var out []overload
+	for _, r := range rows {
+		name := r[0].(string)
+		if impure[name] || strings.HasPrefix(name, "__internal") || strings.HasPrefix(name, "pg_") || strings.HasPrefix(name, "currval") || strings.HasPrefix(name, "nextval") {
+			continue
+		}
+		var params []string
+		if r[3].(int64) > 0 {
+			params = strings.Split(r[1].(string), "\x01")
+		}
+		if v := r[2].(string); v != "" {
+			params = append(params, v, v)
+		}
+		tuples := [][]string{nil}
+		for _, p := range params {
+			types := stand[p]
+			if _, ok := edges[p]; ok {
+				types = []string{p}
+			}
+			var next [][]string
+			for _, t := range tuples {
+				for _, c := range types {
+					next = append(next, append(t[:len(t):len(t)], c))
+				}
+			}
+			tuples = next
+		}
+		for _, t := range tuples {
+			out = append(out, overload{name, t})
+		}
+	}
+	return out
+}
+
+// bound finds arguments with which the function binds: fields, or constants where it wants them.
+func (d direct) bound(o overload, l *row.Layout) (e *plan.Function, ok bool) {
+	try := func(args []plan.Expr) bool {
+		e = &plan.Function{Name: o.name, Args: args}
+		s, err := d.conn.Prepare(context.Background(), "SELECT "+deparse(e)+" FROM g")
+		if err != nil {
+			return false
+		}
+		defer s.Close()
+		cs := s.Columns()
+		if len(cs) != 1 {
+			return false
+		}
+		e.Type, err = row.ParseType(cs[0].Type)
+		return err == nil && e.Type.Kind != row.Null
+	}
+	args := make([]plan.Expr, len(o.args))
+	for i := range args {
+		args[i] = col(l, i)
+	}
+	if try(args) {
+		return e, true
+	}
+	for i := len(args) - 1; i >= 0; i-- { // one constant
+		for _, k := range given[o.args[i]] {
+			with := append([]plan.Expr{}, args...)
+			with[i] = k
+			if try(with) {
+				return e, true
+			}
+		}
+	}
+	for i := 1; i < len(args); i++ { // all behind the first
+		ks := given[o.args[i]]
+		if len(ks) == 0 {
+			return nil, false
+		}
+		args[i] = ks[0]
+	}
+	return e, len(args) > 2 && try(args)
+}
+
+func TestFunctions(t *testing.T) {
+	d := newDirect(t)
+	all := overloads(d)
+	names, tried, skipped, inGo := map[string]bool{}, map[string]int{}, map[string]string{}, map[string]int{}
+	for i, o := range all {
+		names[o.name] = true
+		if testing.Short() && i%7 != 0 {
+			continue
+		}
+		if only := os.Getenv("FUNCTION"); only != "" && only != o.name {
+			continue
+		}
+		rows := 300
+		if len(o.args) > 2 {
+			rows = 60
+		}
+		if len(o.args) == 0 {
+			d.exec("CREATE OR REPLACE TABLE g AS SELECT 0 AS i, 1 AS c0")
+		}
+		in := batch(t, row.ParseLayout("INTEGER"), "1 | +1\n")
+		if len(o.args) > 0 {
+			in = d.grid(o.args, rows)
+			if growing[o.name] {
+				in = d.small(o.args)
+			}
+		}
+		if os.Getenv("VERBOSE") != "" {
+			fmt.Println(i, o)
+		}
+		e, ok := d.bound(o, in.Layout)
+		if !ok {
+			skipped[o.name] = fmt.Sprint(o.args)
+			continue
+		}
+		tried[o.name]++
+		if d.check(fmt.Sprint(o.name, o.args), deparse(e), e, in) {
+			inGo[fmt.Sprint(o.name, o.args)]++
+		}
+	}
+	var without []string
+	for name := range names {
+		if tried[name] == 0 {
+			without = append(without, name+skipped[name])
+		}
+	}
+	sort.Strings(without)
+	t.Logf("%d overloads of %d functions; %d functions tried; %d overloads in Go", len(all), len(names), len(tried), len(inGo))
+	t.Logf("not bound: %s", strings.Join(without, " "))
+}

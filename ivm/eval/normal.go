@@ -1,0 +1,316 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// Normal is a column's value in a form for keys or orders: see [KeyExpr] and [OrderExprs].
+type Normal struct {
+	plan.Typed
+	Column *plan.ColumnRef
+	form   form
+	desc   bool // the order is turned round
+	first  bool // NULL comes first; for formRank and formPacked
+	ranked bool // a rank stands before it, so it is 0 where the value is NULL
+}
+
+type form uint8
+
+const (
+	formEqual  form = iota // a FLOAT or DOUBLE: one NaN, no -0.0
+	formOrder              // a word that compares as the value does; NULL stays NULL
+	formHigh               // the upper half of a 128 bit value, likewise
+	formLow                // and the lower half
+	formRank               // whether the value is NULL, as a word
+	formPacked             // rank and value of a type of at most 32 bits in one word
+)
+
+// Inputs is the column.
+func (n *Normal) Inputs() []plan.Expr { return []plan.Expr{n.Column} }
+
+// With takes another column; what is not one has no normal form here.
+func (n *Normal) With(in []plan.Expr) plan.Expr {
+	c := *n
+	c.Column = in[0].(*plan.ColumnRef)
+	return &c
+}
+
+// Same says that both are the same form of the same column.
+func (n *Normal) Same(o *Normal) bool {
+	return n.Column.Index == o.Column.Index && n.form == o.form && n.desc == o.desc && n.first == o.first && n.ranked == o.ranked
+}
+
+var word = row.Type{Kind: row.Uint64}
+
+// KeyExpr is the normal form of a column: its words or bytes are equal exactly when DuckDB says that the values are, and
+// it is NULL when the value is.
+func KeyExpr(c *plan.ColumnRef) plan.Expr {
+	switch t := c.Type; {
+	case t.Kind == row.Float || t.Kind == row.Double:
+		return &Normal{Typed: plan.Typed{Type: t, Pos: c.Pos}, Column: c, form: formEqual}
+	case t.Kind == row.Interval:
+		return call("normalized_interval", t, c)
+	case t.Kind == row.TimeTZ:
+		return call("timetz_byte_comparable", word, c)
+	case t.Nested():
+		return sortKey(c, "ASC NULLS LAST")
+	}
+	return c
+}
+
+// OrderExprs are fields, none of them NULL, whose order as words or bytes is the order of a column.
+func OrderExprs(c *plan.ColumnRef, desc, nullsFirst bool) []plan.Expr {
+	n := func(f form) plan.Expr {
+		return &Normal{Typed: plan.Typed{Type: word, Pos: c.Pos}, Column: c, form: f, desc: desc, first: nullsFirst, ranked: true}
+	}
+	switch {
+	case packable(c.Type):
+		return []plan.Expr{n(formPacked)}
+	case halves(c.Type):
+		return []plan.Expr{n(formRank), n(formHigh), n(formLow)}
+	case ordered(c.Type):
+		return []plan.Expr{n(formRank), n(formOrder)}
+	}
+	how := "ASC"
+	if desc {
+		how = "DESC"
+	}
+	if nullsFirst {
+		how += " NULLS FIRST"
+	} else {
+		how += " NULLS LAST"
+	}
+	var e plan.Expr = c
+	if c.Type.Kind == row.Interval {
+		e = call("normalized_interval", c.Type, c)
+	}
+	return []plan.Expr{call("create_sort_key", row.Type{Kind: row.Blob}, e, textConstant(how))}
+}
+
+// AscendingExprs are fields whose order as words or bytes is the ascending order of a column; all are NULL when it is.
+func AscendingExprs(c *plan.ColumnRef) []plan.Expr {
+	n := func(f form) plan.Expr {
+		return &Normal{Typed: plan.Typed{Type: word, Pos: c.Pos}, Column: c, form: f}
+	}
+	switch {
+	case halves(c.Type):
+		return []plan.Expr{n(formHigh), n(formLow)}
+	case packable(c.Type) || ordered(c.Type):
+		return []plan.Expr{n(formOrder)}
+	case bytewise(c.Type):
+		return []plan.Expr{c}
+	}
+	return []plan.Expr{sortKey(c, "ASC NULLS LAST")}
+}
+
+// SortExprs are [AscendingExprs] where the value's own number or bytes do not compare as DuckDB compares the values, else nil.
+func SortExprs(c *plan.ColumnRef) []plan.Expr {
+	if packable(c.Type) || halves(c.Type) || ordered(c.Type) || bytewise(c.Type) {
+		return nil
+	}
+	return []plan.Expr{sortKey(c, "ASC NULLS LAST")}
+}
+
+func bytewise(t row.Type) bool {
+	return t.Kind == row.Varchar && t.Collation == "" || t.Kind == row.Blob
+}
+
+// packable types fill no more than 32 bits.
+func packable(t row.Type) bool {
+	switch t.Kind {
+	case row.Bool, row.Int8, row.Int16, row.Int32, row.Uint8, row.Uint16, row.Uint32, row.Date:
+		return true
+	}
+	return false
+}
+
+func halves(t row.Type) bool {
+	return t.Kind == row.Int128 || t.Kind == row.Uint128 || t.Kind == row.UUID || t.Kind == row.Decimal && t.Words() == 2
+}
+
+// ordered types are one word whose order is easily made that of unsigned words.
+func ordered(t row.Type) bool {
+	switch t.Kind {
+	case row.Int64, row.Uint64, row.Float, row.Double, row.Time, row.TimeNS, row.Timestamp, row.TimestampS, row.TimestampMS, row.TimestampNS, row.TimestampTZ:
+		return true
+	case row.Decimal:
+		return t.Words() == 1
+	}
+	return packable(t)
+}
+
+// sortKey is DuckDB's key of an order, but NULL for NULL.
+func sortKey(c *plan.ColumnRef, how string) plan.Expr {
+	var e plan.Expr = c
+	if c.Type.Kind == row.Interval {
+		e = call("normalized_interval", c.Type, c)
+	}
+	blob := row.Type{Kind: row.Blob}
+	key := call("create_sort_key", blob, e, textConstant(how))
+	null := &plan.Constant{Typed: plan.Typed{Type: blob, Pos: plan.NoPosition}}
+	isNull := &plan.IsNull{Typed: plan.Typed{Type: row.Type{Kind: row.Bool}, Pos: plan.NoPosition}, Child: c}
+	return &plan.Case{Typed: plan.Typed{Type: blob, Pos: plan.NoPosition}, Whens: []plan.When{{If: isNull, Then: null}}, Else: key}
+}
+
+func call(name string, t row.Type, args ...plan.Expr) plan.Expr {
+	f := &plan.Function{Typed: plan.Typed{Type: t, Pos: plan.NoPosition}, Name: name, Args: args}
+	for _, a := range args {
+		f.ArgTypes = append(f.ArgTypes, a.Result())
+	}
+	return f
+}
+
+func textConstant(s string) plan.Expr {
+	return &plan.Constant{Typed: plan.Typed{Type: row.Type{Kind: row.Varchar}, Pos: plan.NoPosition}, Value: s}
+}
+
+// normal is the node of a Normal.
+type normal struct {
+	vec
+	of    *column
+	n     *Normal
+	kind  row.Kind
+	signs uint64 // flips the sign of what is signed
+}
+
+func (c *compiler) normal(e *Normal) node {
+	of, ok := c.column(e.Column).(*column)
+	if !ok {
+		return nil
+	}
+	n := &normal{vec: *newVec(e.Type), of: of, n: e, kind: e.Column.Type.Kind}
+	switch n.kind {
+	case row.Bool, row.Uint8, row.Uint16, row.Uint32, row.Uint64, row.Uint128, row.UUID, row.Float, row.Double:
+	default:
+		n.signs = 1 << 63
+	}
+	return n
+}
+
+func (k *normal) eval(m *machine, act *mask) *vec {
+	a := k.of.eval(m, act)
+	n := m.n
+	flip := uint64(0)
+	if k.n.desc {
+		flip = ^uint64(0)
+	}
+	k.nulls = false
+	switch k.n.form {
+	case formRank:
+		rank := uint64(0)
+		if !k.n.first {
+			rank = 1
+		}
+		for i := range n {
+			k.lo[i] = 1 - rank
+			if a.nulls && a.null.has(i) {
+				k.lo[i] = rank
+			}
+		}
+		return &k.vec
+	case formPacked:
+		null, value := uint64(1)<<40, uint64(0)
+		if k.n.first {
+			null, value = 0, 1<<40
+		}
+		for i := range n {
+			if a.nulls && a.null.has(i) {
+				k.lo[i] = null
+				continue
+			}
+			w := uint64(0)
+			if k.kind == row.Bool {
+				w = a.bits[i>>6] >> (uint(i) & 63) & 1
+			} else {
+				w = a.lo[i]
+			}
+			// 33 bits hold every value moved up by 2^31.
+			w += 1 << 31
+			if k.n.desc {
+				w = 1<<33 - 1 - w
+			}
+			k.lo[i] = value | w
+		}
+		return &k.vec
+	case formEqual:
+		if k.kind == row.Float {
+			for i := range n {
+				k.lo[i] = uint64(math.Float32bits(one32(math.Float32frombits(uint32(a.lo[i])))))
+			}
+		} else {
+			for i := range n {
+				k.lo[i] = math.Float64bits(one64(math.Float64frombits(a.lo[i])))
+			}
+		}
+	case formHigh:
+		for i := range n {
+			k.lo[i] = a.hi[i] ^ k.signs ^ flip
+		}
+	case formLow:
+		for i := range n {
+			k.lo[i] = a.lo[i] ^ flip
+		}
+	case formOrder:
+		switch k.kind {
+		case row.Bool:
+			for i := range n {
+				k.lo[i] = a.bits[i>>6]>>(uint(i)&63)&1 ^ flip
+			}
+		case row.Float:
+			for i := range n {
+				k.lo[i] = ascending(math.Float64bits(float64(one32(math.Float32frombits(uint32(a.lo[i])))))) ^ flip
+			}
+		case row.Double:
+			for i := range n {
+				k.lo[i] = ascending(math.Float64bits(one64(math.Float64frombits(a.lo[i])))) ^ flip
+			}
+		default:
+			for i := range n {
+				k.lo[i] = a.lo[i] ^ k.signs ^ flip
+			}
+		}
+	}
+	switch {
+	case !a.nulls:
+	case k.n.ranked:
+		for i := range n {
+			if a.null.has(i) {
+				k.lo[i] = 0
+			}
+		}
+	default:
+		k.null, k.nulls = a.null, true
+	}
+	return &k.vec
+}
+
+func one64(f float64) float64 {
+	switch {
+	case f != f:
+		return math.NaN()
+	case f == 0:
+		return 0
+	}
+	return f
+}
+
+func one32(f float32) float32 {
+	switch {
+	case f != f:
+		return float32(math.NaN())
+	case f == 0:
+		return 0
+	}
+	return f
+}
+
+// ascending makes the bits of a double, none of them -0.0, compare as the doubles do, NaN being the greatest.
+func ascending(w uint64) uint64 {
+	if w>>63 != 0 {
+		return ^w
+	}
+	return w | 1<<63
+}
