@@ -42,7 +42,7 @@ type Query struct {
 // replace.
 const disabledOptimizers = `statistics_propagation,join_order,build_side_probe_side,compressed_materialization,join_filter_pushdown,top_n,` +
 	`late_materialization,column_lifetime,reorder_filter,row_group_pruner,top_n_window_elimination,common_aggregate,sampling_pushdown,` +
-	`materialized_cte,sum_rewriter,cte_inlining,common_subexpressions,common_subplan,limit_pushdown,window_self_join,join_elimination`
+	`materialized_cte,sum_rewriter,cte_inlining,common_subexpressions,common_subplan,limit_pushdown,window_self_join,join_elimination,in_clause`
 
 // NewPlanner opens a planner for queries of a lake of that name.
 func NewPlanner(ctx context.Context, lake string) (*Planner, error) {

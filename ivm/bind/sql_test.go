@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -204,7 +203,7 @@ func (p *printer) aggregate(n *plan.Aggregate) string {
 	for i := range n.Aggs {
 		a := &n.Aggs[i]
 		args := p.exprs(a.Args, c)
-		args = append(args, erased(a.Name, a.Data)...)
+		args = append(args, erased(a.Params)...)
 		s := `"` + a.Name + `"(`
 		if a.Name == "count_star" {
 			s = "count(*"
@@ -250,50 +249,25 @@ func (p *printer) aggregate(n *plan.Aggregate) string {
 }
 
 // erased are the arguments that DuckDB keeps beside the others.
-func erased(name, data string) []string {
-	var d struct {
-		Separator *string
-		Quantiles []struct {
-			Type struct {
-				Info struct{ Scale int } `json:"type_info"`
-			}
-			Value json.Number
-		}
+func erased(params []*plan.Constant) (out []string) {
+	for _, c := range params {
+		out = append(out, c.SQL())
 	}
-	if data == "" || name == "median" || json.Unmarshal([]byte(data), &d) != nil {
-		return nil
-	}
-	if d.Separator != nil {
-		return []string{"'" + *d.Separator + "'"}
-	}
-	var qs []string
-	for _, q := range d.Quantiles {
-		qs = append(qs, fmt.Sprintf("%se-%d", q.Value, q.Type.Info.Scale))
-	}
-	if len(qs) == 1 {
-		return qs
-	}
-	if len(qs) > 1 {
-		return []string{"[" + strings.Join(qs, ", ") + "]"}
-	}
-	return nil
+	return out
 }
 
 func (p *printer) windowFunc(w *plan.Window, f *plan.WindowFunc) string {
 	c := cols("x", 1000)
 	args := p.exprs(f.Args, c)
 	if f.Aggregate {
-		args = append(args, erased(f.Name, f.Data)...)
+		args = append(args, erased(f.Params)...)
 	}
 	for _, e := range []plan.Expr{f.Offset, f.Default} {
 		if e != nil {
 			args = append(args, p.expr(e, c))
 		}
 	}
-	name := map[string]string{"rank_dense": "dense_rank"}[f.Name]
-	if name == "" {
-		name = f.Name
-	}
+	name := f.Name
 	s := `"` + name + `"(`
 	if f.Aggregate && f.Name == "count" && len(args) == 0 {
 		s = "count(*"

@@ -197,6 +197,9 @@ func (d *decoder) function(t *tree, f frame, at Typed) (Expr, error) {
 		}
 		e.ArgTypes = append(e.ArgTypes, a)
 	}
+	if e.Name == "age" && len(kids) == 1 {
+		return nil, &unsupported{ClockOutsideFilter, at.Pos, "age of one argument is the time until today", "write age(today, x), or compare x with now() - INTERVAL …"}
+	}
 	if _, volatile := d.in.Volatile[strings.ToLower(e.Name)]; volatile && e.Name != "error" {
 		e.Volatile = true
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -103,15 +104,59 @@ func (d *decoder) agg(t *tree) (Agg, error) {
 	if a.Type, err = d.typeOf(t.get("return_type")); err != nil {
 		return a, err
 	}
-	if data := t.get("function_data"); data.kind == jsonObject && len(data.keys) > 0 {
-		a.Data = data.compact()
-	}
+	a.Params, a.Data = d.params(a.Name, t.get("function_data"))
 	a.ArgTypes = d.argTypes(t)
 	a.Internal = a.Name == "first" && len(a.Args) == 1 && strings.HasPrefix(a.Column, "__collated_group")
 	if a.Column == "" {
 		a.Column = a.Name
 	}
 	return a, nil
+}
+
+// params are the arguments that DuckDB took out of an aggregate's call and keeps beside it; rest is what is not known of those.
+func (d *decoder) params(name string, data *tree) (params []*Constant, rest string) {
+	if data.kind != jsonObject || len(data.keys) == 0 {
+		return nil, ""
+	}
+	if s := data.get("separator"); s.kind == jsonString {
+		return []*Constant{{Typed{row.Type{Kind: row.Varchar}, NoPosition}, s.text}}, ""
+	}
+	quantiles := data.get("quantiles").list()
+	if len(quantiles) == 0 {
+		return nil, data.compact()
+	}
+	var list Elements
+	for i := range quantiles {
+		c, err := d.constant(&quantiles[i], 0)
+		if err != nil {
+			return nil, data.compact()
+		}
+		if data.bool("desc") { // what DuckDB makes of WITHIN GROUP (ORDER BY … DESC)
+			if c = negated(c); c == nil {
+				return nil, data.compact()
+			}
+		}
+		list = append(list, c)
+	}
+	switch {
+	case name == "median" || name == "mad":
+		return nil, ""
+	case len(list) == 1:
+		return list, ""
+	}
+	t := row.Type{Kind: row.List, Children: []row.Type{list[0].Type}}
+	return []*Constant{{Typed{t, NoPosition}, list}}, ""
+}
+
+// negated is minus a number, nil for other constants.
+func negated(c *Constant) *Constant {
+	switch v := c.Value.(type) {
+	case float64:
+		return &Constant{c.Typed, -v}
+	case *big.Int:
+		return &Constant{c.Typed, new(big.Int).Neg(v)}
+	}
+	return nil
 }
 
 func (d *decoder) argTypes(t *tree) []row.Type {

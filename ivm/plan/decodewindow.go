@@ -110,12 +110,13 @@ func (d *decoder) windowFunc(t *tree) (f WindowFunc, partition []Expr, order []O
 		if s := t.str("schema_name"); s != "main" {
 			f.Schema = s
 		}
-		if data := t.get("function_data"); data.kind == jsonObject && len(data.keys) > 0 {
-			f.Data = data.compact()
-		}
+		f.Params, f.Data = d.params(f.Name, t.get("function_data"))
 	}
 	if f.Name == "" {
 		return f, nil, nil, unknownExpression(typ, pos)
+	}
+	if f.Name == "rank_dense" {
+		f.Name = "dense_rank"
 	}
 	if f.Column == "" {
 		f.Column = f.Name
@@ -139,7 +140,7 @@ func (d *decoder) windowFunc(t *tree) (f WindowFunc, partition []Expr, order []O
 }
 
 // ignoresFrame are functions of the place in the partition alone.
-var ignoresFrame = map[string]bool{"row_number": true, "rank": true, "dense_rank": true, "rank_dense": true, "percent_rank": true, "cume_dist": true,
+var ignoresFrame = map[string]bool{"row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "cume_dist": true,
 	"ntile": true, "lag": true, "lead": true}
 
 func sameExprs(a, b []Expr) bool {

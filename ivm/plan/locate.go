@@ -41,7 +41,7 @@ func (r *Reason) place(sql string) {
 }
 
 var clockWords = []string{"now", "current_timestamp", "current_date", "today", "get_current_timestamp", "transaction_timestamp", "localtimestamp",
-	"current_time", "localtime", "get_current_time"}
+	"current_time", "localtime", "get_current_time", "age"}
 
 // sameFunctions are other names under which DuckDB's functions are written.
 var sameFunctions = map[string]string{"array_agg": "list", "group_concat": "string_agg", "listagg": "string_agg", "arbitrary": "first", "uuid": "gen_random_uuid",

@@ -135,9 +135,10 @@ type Agg struct {
 	Filter   Expr // nil is none
 	Order    []OrderItem
 	Type     row.Type
-	Data     string // what DuckDB bound beside the arguments, as JSON: a separator, the quantiles
-	Column   string // its column's name
-	Internal bool   // DuckDB added it: one value of the group, whichever
+	Params   []*Constant // arguments that come behind Args and are the same for all rows: a separator, quantiles
+	Data     string      // whatever else DuckDB bound, as JSON
+	Column   string      // its column's name
+	Internal bool        // DuckDB added it: one value of the group, whichever
 	Pos      int
 }
 
@@ -245,6 +246,7 @@ type WindowFunc struct {
 	Default     Expr
 	Frame       Frame
 	Type        row.Type
+	Params      []*Constant // as in Agg
 	Data        string
 	Column      string
 	Pos         int

@@ -29,8 +29,7 @@ func simplifyFilter(n *Filter) Node {
 // predicate is the sorted parts of a conjunction, without those that are always true; never says that it cannot be true.
 func predicate(e Expr) (parts []Expr, never bool) {
 	texts := map[string]bool{}
-	for _, p := range Conjuncts(e) {
-		p = Rewrite(p, canonical)
+	for _, p := range Conjuncts(Rewrite(e, canonical)) {
 		if c, ok := p.(*Constant); ok {
 			if c.Value == true {
 				continue
@@ -60,6 +59,17 @@ func canonical(e Expr) Expr {
 	case *Comparison:
 		if later(e.Left, e.Right) {
 			return &Comparison{e.Typed, e.Op.Flip(), e.Right, e.Left}
+		}
+	case *Between:
+		if !e.Not && cheap(e.Child) {
+			low, high := GreaterEqual, LessEqual
+			if e.LowOpen {
+				low = Greater
+			}
+			if e.HighOpen {
+				high = Less
+			}
+			return &Conjunction{e.Typed, false, []Expr{canonical(compare(low, e.Child, e.Low, e.Pos)), canonical(compare(high, e.Child, e.High, e.Pos))}}
 		}
 	case *Not:
 		if c, ok := e.Child.(*Comparison); ok && c.Op == Distinct {

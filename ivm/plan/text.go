@@ -206,7 +206,7 @@ func aggText(a *Agg, texts func([]Expr) string, text func(Expr) string, order fu
 	if a.Distinct {
 		s += "DISTINCT "
 	}
-	s += texts(a.Args)
+	s += texts(a.Args) + paramsText(a.Params)
 	if len(a.Order) > 0 {
 		s += " ORDER BY " + order(a.Order)
 	}
@@ -220,12 +220,19 @@ func aggText(a *Agg, texts func([]Expr) string, text func(Expr) string, order fu
 	return s
 }
 
+func paramsText(params []*Constant) (s string) {
+	for _, c := range params {
+		s += ", " + c.short()
+	}
+	return s
+}
+
 func windowText(f *WindowFunc, texts func([]Expr) string, text func(Expr) string, order func([]OrderItem) string) string {
 	s := f.Name + "("
 	if f.Distinct {
 		s += "DISTINCT "
 	}
-	s += texts(f.Args)
+	s += texts(f.Args) + paramsText(f.Params)
 	for _, e := range []Expr{f.Offset, f.Default} {
 		if e != nil {
 			s += ", " + text(e)
