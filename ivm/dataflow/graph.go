@@ -2,7 +2,9 @@ package dataflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -17,6 +19,8 @@ type Graph struct {
 	stepped bool
 	now     int64
 	broken  error
+
+	programs []io.Closer // what ends with the graph
 }
 
 type node struct {
@@ -110,4 +114,21 @@ func (n *node) due(now int64) bool {
 	}
 	t, ok := n.op.(Timed)
 	return ok && t.Due(now)
+}
+
+// keep closes x, if it can be closed, with the graph.
+func (g *Graph) keep(x any) {
+	if c, ok := x.(io.Closer); ok {
+		g.programs = append(g.programs, c)
+	}
+}
+
+// Close ends the programs of the graph. Its tables are their store's.
+func (g *Graph) Close() error {
+	var errs []error
+	for _, p := range g.programs {
+		errs = append(errs, p.Close())
+	}
+	g.programs = nil
+	return errors.Join(errs...)
 }

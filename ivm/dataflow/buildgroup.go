@@ -1,0 +1,295 @@
+package dataflow
+
+import (
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// aggregate prepares rows of group keys, shown values, arguments, filters and orders.
+func (b *builder) aggregate(n *plan.Aggregate) (int, error) {
+	in, err := b.node(n.Input)
+	if err != nil {
+		return 0, err
+	}
+	p := b.prepare(in)
+	spec := AggregateSpec{Name: b.name("aggregate"), Sets: n.Sets}
+	for _, g := range n.Groups {
+		spec.Groups = append(spec.Groups, Group{Key: p.key(g), Shown: p.show(g)})
+	}
+	var foreign []plan.Agg
+	for _, a := range n.Aggs {
+		spec.Functions = append(spec.Functions, p.function(a))
+	}
+	for _, g := range n.Groupings {
+		spec.Functions = append(spec.Functions, Function{Name: "grouping", Args: g, Result: row.Type{Kind: row.Int64}})
+	}
+	for i, f := range spec.Functions[:len(n.Aggs)] {
+		if !NativeFunction(f, p.layout()) {
+			foreign = append(foreign, n.Aggs[i])
+		}
+	}
+	if len(foreign) > 0 {
+		k := kept{p: p}
+		for i, a := range foreign {
+			foreign[i] = k.agg(a)
+		}
+		spec.Kept = k.fields
+		if spec.Evaluator, err = b.aggregates(&k, foreign); err != nil {
+			return 0, err
+		}
+	}
+	if spec.Input, spec.Prepare, err = p.program(); err != nil {
+		return 0, err
+	}
+	op, err := NewAggregate(spec, b.o.Tables)
+	if err != nil {
+		return 0, err
+	}
+	return b.add(n, "aggregate", op, in), nil
+}
+
+func (b *builder) aggregates(k *kept, aggs []plan.Agg) (GroupEvaluator, error) {
+	if b.o.Groups == nil {
+		return nil, fault.NotYetSupported.Newf("the aggregate function %s needs an evaluator", aggs[0].Name)
+	}
+	g, err := b.o.Groups.Aggregates(b.ctx, k.layout(), aggs, b.o.TimeZone)
+	if err == nil {
+		b.graph.keep(g)
+	}
+	return g, err
+}
+
+// function gives the fields of an aggregate function.
+func (p *prepared) function(a plan.Agg) Function {
+	f := Function{Name: a.Name, Args: p.showAll(a.Args), Distinct: a.Distinct, Result: a.Type}
+	if a.Filter != nil {
+		f.Filters = []int{p.show(a.Filter)}
+	}
+	f.Order = p.order(a.Order)
+	if n := len(a.Args); n > 0 {
+		decides := a.Args[0]
+		if n > 1 && (len(a.Name) > 4 && a.Name[:4] == "arg_" || a.Name == "min_by" || a.Name == "max_by") {
+			decides = a.Args[1]
+		}
+		f.Sort = p.sort(decides)
+	}
+	for i, e := range a.Args {
+		if k := p.key(e); k != f.Args[i] && f.Identity == nil {
+			f.Identity = append(f.Identity, f.Args[:i]...)
+			f.Identity = append(f.Identity, k)
+		} else if f.Identity != nil {
+			f.Identity = append(f.Identity, k)
+		}
+	}
+	if sep, ok := plan.Separator(a.Data); ok {
+		f.Separator = sep
+	}
+	if qs := plan.Quantiles(a.Data); len(qs) == 1 {
+		f.Quantile = Quantile(qs[0])
+	}
+	return f
+}
+
+// kept are the fields of prepared rows that are kept for an evaluator, and expressions over them.
+type kept struct {
+	p      *prepared
+	fields []int
+}
+
+func (k *kept) layout() *row.Layout {
+	all := k.p.layout()
+	types := make([]row.Type, len(k.fields))
+	for i, f := range k.fields {
+		types[i] = all.Types[f]
+	}
+	return row.NewLayout(types...)
+}
+
+// expr is the same expression over the kept fields.
+func (k *kept) expr(e plan.Expr) plan.Expr {
+	if e == nil {
+		return nil
+	}
+	return replaced(e, func(c plan.Expr) int {
+		field := k.p.show(c)
+		for i, f := range k.fields {
+			if f == field {
+				return i
+			}
+		}
+		k.fields = append(k.fields, field)
+		return len(k.fields) - 1
+	})
+}
+
+func (k *kept) exprs(es []plan.Expr) []plan.Expr {
+	out := make([]plan.Expr, len(es))
+	for i, e := range es {
+		out[i] = k.expr(e)
+	}
+	return out
+}
+
+func (k *kept) items(items []plan.OrderItem) []plan.OrderItem {
+	out := make([]plan.OrderItem, len(items))
+	for i, o := range items {
+		o.Expr = k.expr(o.Expr)
+		out[i] = o
+	}
+	return out
+}
+
+func (k *kept) agg(a plan.Agg) plan.Agg {
+	a.Args, a.Filter, a.Order = k.exprs(a.Args), k.expr(a.Filter), k.items(a.Order)
+	return a
+}
+
+// topK orders partitions and keeps their first rows.
+func (b *builder) topK(n *plan.TopK) (int, error) {
+	in, err := b.node(n.Input)
+	if err != nil {
+		return 0, err
+	}
+	if n.Number {
+		return b.numbered(n, in)
+	}
+	p := b.prepare(in)
+	spec := TopKSpec{Name: b.name("topk"), Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)),
+		Limit: n.Limit, Offset: n.Offset, Ties: n.WithTies}
+	if spec.Input, spec.Prepare, err = p.program(); err != nil {
+		return 0, err
+	}
+	op, err := NewTopK(spec, b.o.Tables)
+	if err != nil {
+		return 0, err
+	}
+	return b.add(n, "topk", op, in), nil
+}
+
+// numbered gives the rows with their places, which move when a row comes in before them.
+func (b *builder) numbered(n *plan.TopK, in int) (int, error) {
+	bigint := row.Type{Kind: row.Int64}
+	name := "row_number"
+	if n.WithTies {
+		name = "rank"
+	}
+	p := b.prepare(in)
+	spec := WindowSpec{Name: b.name("window"), Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)),
+		Functions: []WindowFunction{{Name: name, Result: bigint}}}
+	var err error
+	if spec.Input, spec.Prepare, err = p.program(); err != nil {
+		return 0, err
+	}
+	op, err := NewWindow(spec, b.o.Tables)
+	if err != nil {
+		return 0, err
+	}
+	all := b.add(n, "window", op, in)
+	place := columnRef(len(n.Columns())-1, bigint)
+	is := func(op plan.CompareOp, v int64) plan.Expr {
+		return &plan.Comparison{Typed: plan.Typed{Type: row.Type{Kind: row.Bool}, Pos: plan.NoPosition}, Op: op, Left: place,
+			Right: &plan.Constant{Typed: plan.Typed{Type: bigint, Pos: plan.NoPosition}, Value: v}}
+	}
+	var bounds []plan.Expr
+	if n.Offset > 0 {
+		bounds = append(bounds, is(plan.Greater, n.Offset))
+	}
+	if n.Limit >= 0 {
+		bounds = append(bounds, is(plan.LessEqual, n.Offset+n.Limit))
+	}
+	if len(bounds) == 0 {
+		return all, nil
+	}
+	return b.program(n, all, columnsOf(n), plan.AndAll(bounds))
+}
+
+// window prepares rows of partition keys, orders, arguments and what is shown.
+func (b *builder) window(n *plan.Window) (int, error) {
+	in, err := b.node(n.Input)
+	if err != nil {
+		return 0, err
+	}
+	p := b.prepare(in)
+	spec := WindowSpec{Name: b.name("window"), Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input))}
+	foreign := *n
+	foreign.Funcs = nil
+	for _, f := range n.Funcs {
+		w, native := p.windowFunction(f)
+		w.Evaluated = !native
+		if !native {
+			foreign.Funcs = append(foreign.Funcs, f)
+		}
+		spec.Functions = append(spec.Functions, w)
+	}
+	if len(foreign.Funcs) > 0 {
+		k := kept{p: p}
+		foreign.Partition, foreign.Order = k.exprs(n.Partition), k.items(n.Order)
+		for i, f := range foreign.Funcs {
+			f.Args, f.Filter, f.ArgOrder, f.Offset, f.Default = k.exprs(f.Args), k.expr(f.Filter), k.items(f.ArgOrder), k.expr(f.Offset), k.expr(f.Default)
+			f.Frame.Start.Expr, f.Frame.End.Expr = k.expr(f.Frame.Start.Expr), k.expr(f.Frame.End.Expr)
+			foreign.Funcs[i] = f
+		}
+		if b.o.Groups == nil {
+			return 0, fault.NotYetSupported.Newf("the window function %s needs an evaluator", foreign.Funcs[0].Name)
+		}
+		spec.Kept = k.fields
+		if spec.Evaluator, err = b.o.Groups.Windows(b.ctx, k.layout(), &foreign, b.o.TimeZone); err != nil {
+			return 0, err
+		}
+		b.graph.keep(spec.Evaluator)
+	}
+	if spec.Input, spec.Prepare, err = p.program(); err != nil {
+		return 0, err
+	}
+	op, err := NewWindow(spec, b.o.Tables)
+	if err != nil {
+		return 0, err
+	}
+	return b.add(n, "window", op, in), nil
+}
+
+// windowFunction gives the fields of a function that the operator computes itself.
+func (p *prepared) windowFunction(f plan.WindowFunc) (WindowFunction, bool) {
+	w := WindowFunction{Name: f.Name, Result: f.Type, Offset: 1}
+	if f.Aggregate || f.Distinct || f.IgnoreNulls || f.Filter != nil || len(f.ArgOrder) > 0 {
+		return w, false
+	}
+	switch f.Name {
+	case "row_number", "rank", "dense_rank":
+		return w, true
+	case "lag", "lead":
+		if f.Offset != nil {
+			c, ok := f.Offset.(*plan.Constant)
+			if !ok {
+				return w, false
+			}
+			if w.Offset, ok = c.Value.(int64); !ok {
+				return w, false
+			}
+		}
+		w.Args = p.showAll(f.Args)
+		if f.Default != nil {
+			w.Default = 1 + p.show(f.Default)
+		}
+		return w, true
+	}
+	return w, false
+}
+
+func (b *builder) unnest(n *plan.Unnest) (int, error) {
+	in, err := b.node(n.Input)
+	if err != nil {
+		return 0, err
+	}
+	p := b.prepare(in)
+	spec := UnnestSpec{Row: p.showAll(columnsOf(n.Input)), Lists: p.showAll(n.Lists)}
+	if spec.Input, spec.Prepare, err = p.program(); err != nil {
+		return 0, err
+	}
+	op, err := NewUnnest(spec)
+	if err != nil {
+		return 0, err
+	}
+	return b.add(n, "unnest", op, in), nil
+}
