@@ -80,7 +80,7 @@ func NewAsof(name string, s AsofSpec, t Tables) (Loader, error) {
 		j.order[n], inputs[n] = o, o.entry.layout
 		side := &j.sides[n]
 		side.ready(in, s.NullSafe)
-		side.layout, side.shown = o.entry.layout, o.cut
+		side.layout = o.entry.layout
 		side.pending = zset.New(o.entry.layout)
 		j.probes[n] = zset.New(o.entry.layout)
 		j.probes[n].AppendRow(1)

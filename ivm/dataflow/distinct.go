@@ -157,10 +157,12 @@ func (o *keyedSet) give(out *zset.Batch) error {
 		s := &o.inputs[i]
 		for _, k := range s.below {
 			ref := s.refs[k]
-			if int64(o.table.Peek(ref)[i]) < 0 || o.keeps(i) && o.table.Weight(ref, s.rows.Row(int(k)), s.rows.Heap) < 0 {
-				o.now.Reset()
-				o.order[i].cut.solo(o.now, 0, s.rows.Row(int(k)), 1, nil, 1, s.rows.Heap, unmatched)
-				return overdrawn(o.layout, o.now.Row(0), o.now.Heap)
+			n := int64(o.table.Peek(ref)[i])
+			if o.keeps(i) {
+				n = min(n, o.table.Weight(ref, s.rows.Row(int(k)), s.rows.Heap))
+			}
+			if n < 0 {
+				return excess(o.layout, s.whole.Row(int(k)), s.whole.Heap, n)
 			}
 		}
 		s.below = s.below[:0]

@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
@@ -31,11 +32,53 @@ type keyJoin struct {
 }
 
 func newKeyJoin(name string, s JoinSpec, t Tables) (Loader, error) {
-	j := &keyJoin{rules: s.Kind.rules(), pairs: s.Kind.pairs(), asm: s.assembler()}
+	j := &keyJoin{rules: s.Kind.rules(), pairs: s.Kind.pairs()}
+	inputs := j.narrow(&s)
+	right := inputs[1]
+	if !j.pairs {
+		right = nil
+	}
+	j.asm = newAssembler(inputs[0], right, s.Kind == JoinMark, s.Output)
 	if err := j.sides[0].open(name+".left", s.Left, s.NullSafe, false, t); err != nil {
 		return nil, err
 	}
 	return j, j.sides[1].open(name+".right", s.Right, s.NullSafe, !j.pairs, t)
+}
+
+// narrow drops the fields that are not given: keys are kept apart, and rows that differ in what nobody sees are equal. The
+// output is made to refer to what is left.
+func (j *keyJoin) narrow(s *JoinSpec) [2]*row.Layout {
+	inputs := [2]*row.Layout{s.Left.Layout, s.Right.Layout}
+	if s.Output == nil {
+		return inputs
+	}
+	sides := inputs[:]
+	if !j.pairs {
+		sides = inputs[:1]
+	}
+	place, first, gone := map[int]int{}, 0, 0
+	for n, l := range sides {
+		var fields []int
+		for f := range l.Types {
+			if slices.Contains(s.Output, first+f) {
+				place[first+f] = first + f - gone
+				fields = append(fields, f)
+			} else {
+				gone++
+			}
+		}
+		first += len(l.Types)
+		if len(fields) < len(l.Types) {
+			inputs[n] = j.sides[n].keep(l, fields)
+		}
+	}
+	place[first] = first - gone // the mark
+	output := make([]int, len(s.Output))
+	for i, f := range s.Output {
+		output[i] = place[f]
+	}
+	s.Output = output
+	return inputs
 }
 
 func (j *keyJoin) Layout() *row.Layout { return j.asm.layout }

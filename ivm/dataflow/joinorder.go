@@ -68,9 +68,10 @@ func (o *ordering) arrange(ctx context.Context, e *Epoch, s *side, nulls bool) e
 	for k := 0; whole && k < o.computed.Len(); k++ {
 		whole = !loose(k)
 	}
-	var kept *zset.Batch
+	var kept, came *zset.Batch
 	if !whole {
 		kept = &zset.Batch{Layout: keys.Layout, Heap: keys.Heap}
+		came = &zset.Batch{Layout: rows.Layout, Heap: rows.Heap}
 	}
 	k, b := 0, 0
 	for i := range rows.Len() {
@@ -82,6 +83,7 @@ func (o *ordering) arrange(ctx context.Context, e *Epoch, s *side, nulls bool) e
 			o.entry.pairs(o.entries, 0, o.computed.Row(k), o.computed.Heap, rows.Weights[i], rows.Row(i), 1, nil, rows.Heap)
 			if kept != nil {
 				pickRow(kept, keys, i)
+				pickRow(came, rows, i)
 			}
 		} else {
 			pickRow(s.loose, rows, i)
@@ -89,7 +91,7 @@ func (o *ordering) arrange(ctx context.Context, e *Epoch, s *side, nulls bool) e
 		k++
 	}
 	if kept != nil {
-		s.keys = kept
+		s.keys, s.whole = kept, came
 	}
 	s.rows = o.entries
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -17,7 +16,7 @@ type side struct {
 	equal   []uint64     // null bits of the key fields in which NULL equals nothing
 	table   *state.Table // entries are rows; without entries the payload counts them
 
-	shown   *assembler   // the row of an entry, if it is not all of it
+	narrow *assembler // the fields of a row that are needed, if they are not all
 
 	pending *zset.Batch // rows without key that were loaded and that Emit must give
 
@@ -32,13 +31,19 @@ type side struct {
 	below  []int32 // rows whose weight was below zero for a moment
 
 	computed, pickedRows, pickedKeys, looseRows zset.Batch
+	narrowRows, narrowLoose                     *zset.Batch
+	whole                                       *zset.Batch // rows as they came
 	bad                                         []int
 }
 
 // open makes the side's table. counted is that only the number of rows of a key matters.
 func (s *side) open(name string, in JoinSide, nullSafe []bool, counted bool, t Tables) (err error) {
 	s.ready(in, nullSafe)
-	spec := state.Spec{Key: s.computed.Layout, Entry: in.Layout}
+	if s.narrow != nil {
+		s.layout = s.narrow.layout
+		s.pending = zset.New(s.layout)
+	}
+	spec := state.Spec{Key: s.computed.Layout, Entry: s.layout}
 	if counted {
 		spec.Entry, spec.Payload = nil, 1
 	}
@@ -64,8 +69,36 @@ func (s *side) ready(in JoinSide, nullSafe []bool) {
 	s.pending = zset.New(in.Layout)
 }
 
-// prepare computes the keys of in and tells rows with a key from loose ones. Rows whose key cannot be computed are errors.
+// keep makes the rest of the join see these fields of the side's rows only, and in this order. It comes before open.
+func (s *side) keep(l *row.Layout, fields []int) *row.Layout {
+	s.narrow = newAssembler(l, nil, false, fields)
+	s.narrowRows, s.narrowLoose = zset.New(s.narrow.layout), zset.New(s.narrow.layout)
+	return s.narrow.layout
+}
+
+// prepare readies a change: rows, keys and loose rows.
 func (s *side) prepare(ctx context.Context, e *Epoch, in *zset.Batch) error {
+	if err := s.compute(ctx, e, in); err != nil {
+		return err
+	}
+	s.whole = s.rows
+	if s.narrow != nil {
+		s.rows = s.cut(s.narrowRows, s.rows)
+		s.loose = s.cut(s.narrowLoose, s.loose)
+	}
+	return nil
+}
+
+func (s *side) cut(to, from *zset.Batch) *zset.Batch {
+	to.Reset()
+	if from.Len() > 0 {
+		s.narrow.solo(to, 0, from.Words, from.Len(), from.Weights, 1, from.Heap, unmatched)
+	}
+	return to
+}
+
+// compute computes the keys of in and tells rows with a key from loose ones. Rows whose key cannot be computed are errors.
+func (s *side) compute(ctx context.Context, e *Epoch, in *zset.Batch) error {
 	s.flips, s.dead, s.below = s.flips[:0], s.dead[:0], s.below[:0]
 	s.loose = viewOf(&s.looseRows, in)
 	s.rows, s.keys = in, &s.computed
@@ -221,17 +254,11 @@ func (s *side) flipped(f func(i int, now bool)) {
 	}
 }
 
-// finish refuses rows that are there less than no time, and removes keys that have no rows left.
+// finish refuses rows of which there are fewer than none, and removes keys that have no rows left.
 func (s *side) finish() error {
 	for _, i := range s.below {
-		ref, r := s.refs[i], s.rows.Row(int(i))
-		if s.table.Spec().Entry == nil && int64(s.table.Peek(ref)[0]) < 0 || s.table.Spec().Entry != nil && s.table.Weight(ref, r, s.rows.Heap) < 0 {
-			if s.shown != nil {
-				b := zset.New(s.shown.layout)
-				s.shown.solo(b, 0, r, 1, nil, 1, s.rows.Heap, unmatched)
-				return overdrawn(b.Layout, b.Row(0), b.Heap)
-			}
-			return overdrawn(s.layout, r, s.rows.Heap)
+		if n := s.weight(int(i)); n < 0 {
+			return excess(s.whole.Layout, s.whole.Row(int(i)), s.whole.Heap, n)
 		}
 	}
 	if len(s.dead) > 0 {
@@ -245,9 +272,12 @@ func (s *side) finish() error {
 	return s.table.Err()
 }
 
-// overdrawn is the error of a row that is taken back more often than it came.
-func overdrawn(l *row.Layout, r []uint64, h *row.Heap) error {
-	return fault.ExcessRetraction.Newf("the row (%s) was taken back more often than it came", l.Format(r, h))
+// weight is how often the table has a prepared row or, if it counts, its key.
+func (s *side) weight(i int) int64 {
+	if s.table.Spec().Entry == nil {
+		return int64(s.table.Peek(s.refs[i])[0])
+	}
+	return s.table.Weight(s.refs[i], s.rows.Row(i), s.rows.Heap)
 }
 
 // load takes rows of the content into the table. Loose ones are kept for Emit if it has to give them.

@@ -125,7 +125,7 @@ func (o *setOp) give(out *zset.Batch) error {
 		all := uint64(0)
 		for _, n := range p[:o.inputs] {
 			if int64(n) < 0 {
-				return overdrawn(o.layout, t.Key(x.ref), t.Heap())
+				return excess(o.layout, t.Key(x.ref), t.Heap(), int64(n))
 			}
 			all |= n
 		}
