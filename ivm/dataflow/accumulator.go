@@ -45,15 +45,15 @@ type place struct{ off int }
 
 func (p *place) at(off int) { p.off = off }
 
-// column is where a field lies in a row.
-type column struct {
+// cell is where a field lies in a row.
+type cell struct {
 	src, null int
 	bit       uint
 	kind      row.Type
 }
 
-func columnOf(l *row.Layout, f int) column {
-	return column{src: l.Off[f], null: f >> 6, bit: uint(f) & 63, kind: l.Types[f]}
+func cellOf(l *row.Layout, f int) cell {
+	return cell{src: l.Off[f], null: f >> 6, bit: uint(f) & 63, kind: l.Types[f]}
 }
 
 // countRows is count(*): one word.
@@ -72,7 +72,7 @@ func (a *countRows) add(c *changes) {
 // countValues is count(x): one word.
 type countValues struct {
 	place
-	column
+	cell
 }
 
 func (*countValues) words() int { return 1 }
@@ -91,7 +91,7 @@ func (a *countValues) add(c *changes) {
 // countTrue counts what is true and what is false: two words.
 type countTrue struct {
 	place
-	column
+	cell
 }
 
 func (*countTrue) words() int { return 2 }
@@ -108,7 +108,7 @@ func (a *countTrue) add(c *changes) {
 // sumWords is the sum of integers of a word: count, low, high.
 type sumWords struct {
 	place
-	column
+	cell
 	unsigned bool
 }
 
@@ -145,7 +145,7 @@ func (a *sumWords) add(c *changes) {
 // sumWide is the sum of integers of two words: count, and three words, so that only the final value can be out of range.
 type sumWide struct {
 	place
-	column
+	cell
 }
 
 func (*sumWide) words() int { return 4 }
@@ -174,7 +174,7 @@ func (a *sumWide) add(c *changes) {
 // countBits counts, for each bit of an integer, how often it is set: count, then a word a bit.
 type countBits struct {
 	place
-	column
+	cell
 	width int
 }
 
@@ -204,7 +204,7 @@ func (a *countBits) add(c *changes) {
 // sumFloats is the exact sum of floats (floatsum.go): count, then the sum.
 type sumFloats struct {
 	place
-	column
+	cell
 	squares bool         // also the sum of squares
 	wide    *state.Table // of the groups whose sum is wide
 }

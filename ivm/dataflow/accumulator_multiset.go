@@ -18,9 +18,9 @@ import (
 // Functions that need the same fields in the same order share one.
 type multiset struct {
 	entry   *projection
-	filters []column
-	skip    []column // a row that has NULL here does not count
-	watch   bool     // first and last copies are wanted (DISTINCT)
+	filters []cell
+	skip    []cell // a row that has NULL here does not count
+	watch   bool   // first and last copies are wanted (DISTINCT)
 
 	table *state.Table
 	own   bool        // it lies in the groups' own table
@@ -33,10 +33,10 @@ type multiset struct {
 func newMultiset(entry *projection, l *row.Layout, filters, skip []int) *multiset {
 	m := &multiset{entry: entry, row: make([]uint64, entry.layout.Words)}
 	for _, f := range filters {
-		m.filters = append(m.filters, columnOf(l, f))
+		m.filters = append(m.filters, cellOf(l, f))
 	}
 	for _, f := range skip {
-		m.skip = append(m.skip, columnOf(l, f))
+		m.skip = append(m.skip, cellOf(l, f))
 	}
 	return m
 }

@@ -216,7 +216,7 @@ type adder struct {
 // selection is weights of which those of rows that do not count are 0: rows that a filter does not pass and, for DISTINCT,
 // all but the first copy that comes and the last that goes.
 type selection struct {
-	filters  []column
+	filters  []cell
 	distinct *multiset
 	weights  []int64
 }
@@ -257,7 +257,7 @@ func newGrouping(spec *AggregateSpec, name string, set []int, out *row.Layout, t
 	if g.global { // one key of one word, which is 0
 		g.key = &projection{layout: row.ParseLayout("BIGINT"), from: spec.Input}
 	}
-	b := &builder{g: g, input: spec.Input, shared: map[string]accumulator{}}
+	b := &aggregateBuilder{g: g, input: spec.Input, shared: map[string]accumulator{}}
 	if len(shown) > 0 {
 		plain = append(plain, shown...)
 		g.shown = b.multiset(project(spec.Input, plain...), nil, nil)

@@ -244,3 +244,22 @@ func numberOf(t row.Type, w uint64) float64 {
 	}
 	return math.Float64frombits(w)
 }
+
+// compareEntries is the order of a table's entries: fields by words or bytes, null bits last.
+func compareEntries(l *row.Layout, a []uint64, ha *row.Heap, b []uint64, hb *row.Heap) int {
+	at := l.Nulls
+	for _, i := range l.Vars {
+		o := l.Off[i]
+		if c := row.CompareWords(a[at:o], b[at:o]); c != 0 {
+			return c
+		}
+		if c := row.CompareVar(a[o], a[o+1], ha, b[o], b[o+1], hb); c != 0 {
+			return c
+		}
+		at = o + 2
+	}
+	if c := row.CompareWords(a[at:l.Words], b[at:l.Words]); c != 0 {
+		return c
+	}
+	return row.CompareWords(a[:l.Nulls], b[:l.Nulls])
+}

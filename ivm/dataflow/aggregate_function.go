@@ -8,8 +8,8 @@ import (
 	"github.com/vegadb/vega-flight/ivm/state"
 )
 
-// builder finds what the functions of an aggregation need, and lets those that need the same share it.
-type builder struct {
+// aggregateBuilder finds what the functions of an aggregation need, and lets those that need the same share it.
+type aggregateBuilder struct {
 	g      *grouping
 	input  *row.Layout
 	shared map[string]accumulator
@@ -104,7 +104,7 @@ func integral(t row.Type) bool {
 	return wordInteger(t) || t.Kind == row.Int128 || t.Kind == row.Decimal
 }
 
-func (b *builder) function(f *Function) (value, error) {
+func (b *aggregateBuilder) function(f *Function) (value, error) {
 	name := canonical(f.Name)
 	if !NativeFunction(*f, b.input) {
 		if b.g.foreign == nil {
@@ -123,32 +123,32 @@ func (b *builder) function(f *Function) (value, error) {
 		a := b.accumulate("rows", f, &countRows{})
 		return &countValue{at: &a.(*countRows).place}, nil
 	}
-	col := columnOf(b.input, f.Args[0])
+	col := cellOf(b.input, f.Args[0])
 	t := col.kind
 	switch name {
 	case "count":
 		if f.Distinct {
 			return &sizeValue{m: b.distinct(f)}, nil
 		}
-		a := b.accumulate("count", f, &countValues{column: col})
+		a := b.accumulate("count", f, &countValues{cell: col})
 		return &countValue{at: &a.(*countValues).place}, nil
 	case "sum", "avg", "sum_float":
 		return b.sum(name, f, col)
 	case "bool_and", "bool_or", "count_if":
 		if f.Distinct && name == "count_if" {
-			a := b.accumulate("true", f, &countTrue{column: col})
+			a := b.accumulate("true", f, &countTrue{cell: col})
 			return &boolValue{at: &a.(*countTrue).place, name: name}, nil
 		}
 		plain := *f
 		plain.Distinct = false
-		a := b.accumulate("true", &plain, &countTrue{column: col})
+		a := b.accumulate("true", &plain, &countTrue{cell: col})
 		return &boolValue{at: &a.(*countTrue).place, name: name}, nil
 	case "bit_and", "bit_or", "bit_xor":
-		acc := &countBits{column: col, width: bitWidth(t)}
+		acc := &countBits{cell: col, width: bitWidth(t)}
 		a := b.accumulate("bits", f, acc).(*countBits)
 		return &bitValue{of: a, name: name}, nil
 	case "var_pop", "var_samp", "stddev_pop", "stddev_samp":
-		a := b.accumulate("squares", f, &sumFloats{column: col, squares: true}).(*sumFloats)
+		a := b.accumulate("squares", f, &sumFloats{cell: col, squares: true}).(*sumFloats)
 		return &varianceValue{of: a, name: name}, nil
 	case "min", "max", "median", "mode", "quantile_cont", "quantile_disc":
 		m := b.sorted(f, f.Args[0], name == "mode", f.Args[0])
@@ -192,18 +192,18 @@ func (b *builder) function(f *Function) (value, error) {
 	return nil, fault.InternalError.Newf("the aggregate function %s is not known", f.Name)
 }
 
-func (b *builder) sum(name string, f *Function, col column) (value, error) {
+func (b *aggregateBuilder) sum(name string, f *Function, col cell) (value, error) {
 	t := col.kind
 	v := &sumValue{average: name == "avg", type_: t, result: f.Result, scale: 1}
 	switch {
 	case isFloat(t):
-		a := b.accumulate("floats", f, &sumFloats{column: col}).(*sumFloats)
+		a := b.accumulate("floats", f, &sumFloats{cell: col}).(*sumFloats)
 		return &floatValue{of: a, average: v.average}, nil
 	case t.Words() == 2:
 		v.wide = true
-		v.at = &b.accumulate("wide", f, &sumWide{column: col}).(*sumWide).place
+		v.at = &b.accumulate("wide", f, &sumWide{cell: col}).(*sumWide).place
 	default:
-		v.at = &b.accumulate("words", f, &sumWords{column: col, unsigned: t.Kind == row.Uint64}).(*sumWords).place
+		v.at = &b.accumulate("words", f, &sumWords{cell: col, unsigned: t.Kind == row.Uint64}).(*sumWords).place
 	}
 	if t.Kind == row.Decimal {
 		for range t.Scale {
@@ -228,7 +228,7 @@ func bitWidth(t row.Type) int {
 }
 
 // accumulate adds an accumulator, unless there is one of its kind over the same argument and rows.
-func (b *builder) accumulate(kind string, f *Function, a accumulator) accumulator {
+func (b *aggregateBuilder) accumulate(kind string, f *Function, a accumulator) accumulator {
 	key := fmt.Sprint(kind, f.Args, f.Filters)
 	if f.Distinct {
 		key += fmt.Sprint(" distinct", f.Identity)
@@ -244,7 +244,7 @@ func (b *builder) accumulate(kind string, f *Function, a accumulator) accumulato
 	return a
 }
 
-func (b *builder) selection(f *Function) *selection {
+func (b *aggregateBuilder) selection(f *Function) *selection {
 	if f.Distinct {
 		m := b.distinct(f)
 		m.watch = true
@@ -273,14 +273,14 @@ func (b *builder) selection(f *Function) *selection {
 	}
 	s := &selection{}
 	for _, i := range f.Filters {
-		s.filters = append(s.filters, columnOf(b.input, i))
+		s.filters = append(s.filters, cellOf(b.input, i))
 	}
 	b.g.selections = append(b.g.selections, s)
 	return s
 }
 
 // distinct is the multiset of a function's arguments by their identity.
-func (b *builder) distinct(f *Function) *multiset {
+func (b *aggregateBuilder) distinct(f *Function) *multiset {
 	if len(f.Identity) > 0 {
 		return b.multiset(project(b.input, f.Identity...), f.Filters, f.Args)
 	}
@@ -304,7 +304,7 @@ func sortFields(input *row.Layout, f *Function, arg int, same bool) (fields []in
 	return []int{arg}, []transform{op}
 }
 
-func (b *builder) sorted(f *Function, arg int, same bool, skip ...int) *multiset {
+func (b *aggregateBuilder) sorted(f *Function, arg int, same bool, skip ...int) *multiset {
 	fields, ops := sortFields(b.input, f, arg, same)
 	if len(f.Sort) > 0 {
 		fields, ops = append(fields, arg), append(ops, asIs)
@@ -312,7 +312,7 @@ func (b *builder) sorted(f *Function, arg int, same bool, skip ...int) *multiset
 	return b.multiset(projectOrdered(b.input, fields, ops), f.Filters, skip)
 }
 
-func (b *builder) multiset(p *projection, filters, skip []int) *multiset {
+func (b *aggregateBuilder) multiset(p *projection, filters, skip []int) *multiset {
 	m := newMultiset(p, b.input, filters, skip)
 	for _, old := range b.g.multisets {
 		if old.spec() == m.spec() {
@@ -324,7 +324,7 @@ func (b *builder) multiset(p *projection, filters, skip []int) *multiset {
 }
 
 // tables lays the accumulators out and makes the tables. The first multiset lies beside the accumulators.
-func (b *builder) tables(name string, tables Tables) error {
+func (b *aggregateBuilder) tables(name string, tables Tables) error {
 	g := b.g
 	g.size = g.rows.words()
 	for _, a := range g.adders {

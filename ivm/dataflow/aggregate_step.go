@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -216,7 +217,7 @@ func (g *grouping) give(c *group, e *Epoch, b *zset.Batch, out *zset.Batch) erro
 			if err := g.show(c, s, out); err != nil {
 				e.FailGroup(g.key.layout.Format(g.touched.Row(s), g.touched.Heap), err, 1)
 			} else if old != nil {
-				if r := out.Words[n*w : n*w+w]; fixed && equalWords(r, old) || !fixed && g.out.Equal(r, out.Heap, old, g.before.Heap) {
+				if r := out.Words[n*w : n*w+w]; fixed && row.EqualWords(r, old) || !fixed && g.out.Equal(r, out.Heap, old, g.before.Heap) {
 					cut(out, n)
 					old = nil
 				}
@@ -232,16 +233,6 @@ func (g *grouping) give(c *group, e *Epoch, b *zset.Batch, out *zset.Batch) erro
 		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
 	}
 	return g.table.Err()
-}
-
-func equalWords(a, b []uint64) bool {
-	b = b[:len(a)]
-	for i, x := range a {
-		if x != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // forget drops a group's state.

@@ -51,7 +51,7 @@ func floatAdd(p []uint64, x float64, w int64) bool {
 		return false
 	}
 	m, e := split(x)
-	at, ok := window(p, e, 53, 100)
+	at, ok := windowAt(p, e, 53, 100)
 	if !ok {
 		return false
 	}
@@ -70,7 +70,7 @@ func squareAdd(p []uint64, x float64, w int64) bool {
 		return false
 	}
 	m, e := split(x)
-	at, ok := window(p, 2*e, 106, 74)
+	at, ok := windowAt(p, 2*e, 106, 74)
 	if !ok {
 		return false
 	}
@@ -95,8 +95,8 @@ func squared(m, w uint64) [3]uint64 {
 	return [3]uint64{a0, a1, b1 + carry}
 }
 
-// window is the place of 2^e in a window, whose base it chooses if there is none.
-func window(p []uint64, e, n, below int) (int, bool) {
+// windowAt is the place of 2^e in a window, whose base it chooses if there is none.
+func windowAt(p []uint64, e, n, below int) (int, bool) {
 	if p[0] == 0 {
 		p[0] = uint64(e - below + 1 + floatBias)
 		return below, true

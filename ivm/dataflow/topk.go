@@ -1,0 +1,303 @@
+package dataflow
+
+import (
+	"context"
+	"math"
+
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// Top-k of each partition, and ORDER BY … LIMIT, which is one partition. With top_n(P) the first n copies of partition P in
+// order, the content is top_{offset+limit}(P) − top_offset(P), and the change of top_n is
+//
+//	d top_n(P) = Σ w(x)·x          for changes x before the old boundary
+//	           + Σ P'(x)·x         for x of the new P' from the old boundary to before the new one
+//	           − Σ P'(x)·x         for x of P' from the new boundary to before the old one
+//	           + t'·b' − t·b
+//
+// where the boundary b is the entry that copy n+1 is in, and t ≤ P(b) the copies of it that are in. So a change behind the
+// boundary costs one comparison, and one before it costs the rows that it shifts over the boundary, however large P is. Ties
+// are broken by the whole row. With ties wanted (rank() <= n), the boundary moves on to the next order row. Where places are
+// shown, a change before the boundary costs the rows of the top, since their places change (topk_number.go).
+
+// TopKSpec is a top-k.
+type TopKSpec struct {
+	Name          string
+	Input         *row.Layout // of prepared rows
+	Prepare       Program     // makes them; nil: the input has them
+	Partition     []int       // normalised fields; none: all rows are one partition
+	Order         []int       // order-row fields
+	Row           []int       // the output's fields
+	Limit, Offset int64       // Limit < 0: none
+	Ties          bool        // all rows whose order row is that of the last one, too
+	Number        bool        // the output ends with the row's place in its partition, from 1
+}
+
+type topK struct {
+	spec   TopKSpec
+	layout *row.Layout
+	prep   preparation
+	p      *partitions
+	shown  *projection // an entry's output row
+	ends   []end
+	cursor state.Cursor
+	row    []uint64
+	below  int
+	number *numbers // nil: places are not shown
+}
+
+// end is one of the two tops.
+type end struct {
+	n    int64
+	sign int64
+	was  boundary
+	is   boundary
+}
+
+// boundary is the entry that copy n+1 of a partition is in, and how many copies of it are within the first n. Without an
+// entry, there are not so many copies.
+type boundary struct {
+	entry []uint64
+	heap  row.Heap
+	there bool
+	taken int64
+}
+
+// NewTopK makes a top-k.
+func NewTopK(spec TopKSpec, tables Tables) (Operator, error) {
+	t := &topK{spec: spec, prep: newPreparation(spec.Prepare, spec.Input)}
+	t.p = newPartitions(spec.Input, spec.Partition, spec.Order, spec.Row)
+	fields := make([]int, len(spec.Row))
+	for i := range fields {
+		fields[i] = len(spec.Order) + i
+	}
+	t.shown = project(t.p.entry.layout, fields...)
+	t.p.setOrder(len(spec.Order))
+	t.layout = t.shown.layout
+	if spec.Number {
+		t.number = newNumbers(t)
+		t.layout = t.number.was.Layout
+	}
+	t.row = make([]uint64, t.shown.layout.Words)
+	top := int64(math.MaxInt64)
+	if spec.Limit >= 0 && spec.Limit <= math.MaxInt64-spec.Offset {
+		top = spec.Limit + spec.Offset
+	}
+	t.ends = append(t.ends, end{n: top, sign: 1})
+	if spec.Offset > 0 {
+		t.ends = append(t.ends, end{n: spec.Offset, sign: -1})
+	}
+	for i := range t.ends {
+		e := &t.ends[i]
+		e.was.entry, e.is.entry = make([]uint64, t.p.entry.layout.Words), make([]uint64, t.p.entry.layout.Words)
+	}
+	var err error
+	t.p.table, err = tables.Table(spec.Name, t.p.spec(len(spec.Order)))
+	return t, err
+}
+
+// setOrder says how many fields of an entry are its order row.
+func (p *partitions) setOrder(n int) {
+	p.order = p.entry.layout.Words
+	if n < len(p.entry.layout.Off) {
+		p.order = p.entry.layout.Off[n]
+	}
+}
+
+func (t *topK) Layout() *row.Layout { return t.layout }
+
+// Cancels is true: a row that goes and a row that comes in its place are given apart.
+func (t *topK) Cancels() bool { return true }
+
+func (t *topK) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.Batch) error {
+	b, err := t.prep.run(ctx, e, in[0])
+	if err != nil {
+		return err
+	}
+	t.p.open(b)
+	for s, ref := range t.p.touched {
+		changed := t.p.of(s)
+		t.before(ref)
+		if t.number != nil {
+			if err := t.number.step(ref, changed, b, out); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, i := range changed {
+			w := b.Weights[i]
+			x := t.p.rows.Row(int(i))
+			for k := range t.ends {
+				if d := &t.ends[k]; d.was.after(t.p.entry.layout, x, b.Heap) {
+					t.give(out, x, b.Heap, d.sign*w)
+				}
+			}
+			t.below += t.p.add(ref, i, w)
+		}
+		if t.below != 0 {
+			return t.p.check(ref, changed, b)
+		}
+		t.after(ref, out)
+		t.p.drop(ref)
+	}
+	return t.p.table.Err()
+}
+
+// give appends an entry's row.
+func (t *topK) give(out *zset.Batch, entry []uint64, h *row.Heap, w int64) {
+	if w != 0 {
+		t.shown.row(t.row, entry)
+		out.Append(t.row, h, w)
+	}
+}
+
+// after says that x is before the boundary.
+func (b *boundary) after(l *row.Layout, x []uint64, h *row.Heap) bool {
+	return !b.there || compareEntries(l, x, h, b.entry, &b.heap) < 0
+}
+
+// before finds the boundaries of a partition as it was.
+func (t *topK) before(ref state.Ref) {
+	for k := range t.ends {
+		t.find(ref, t.ends[k].n, &t.ends[k].was)
+	}
+}
+
+// find finds the boundary of the first n copies.
+func (t *topK) find(ref state.Ref, n int64, b *boundary) {
+	b.there, b.taken = false, 0
+	table := t.p.table
+	if table.Total(ref) <= n {
+		return
+	}
+	w := t.p.entry.layout.Words
+	c := &t.cursor
+	table.Scan(c, ref)
+	var at []uint64
+	var last []uint64 // the entry of copy n
+	for at == nil && c.NextBlock() {
+		if c.Weights == nil {
+			if n < int64(c.N) {
+				at = c.Rows[int(n)*w : int(n)*w+w]
+				if n > 0 {
+					last = c.Rows[int(n-1)*w : int(n)*w]
+				}
+				n = 0
+				break
+			}
+			n -= int64(c.N)
+			last = c.Rows[(c.N-1)*w : c.N*w]
+			continue
+		}
+		for i := range c.N {
+			if n < c.Weights[i] {
+				at = c.Rows[i*w : i*w+w]
+				break
+			}
+			n -= c.Weights[i]
+			last = c.Rows[i*w : i*w+w]
+		}
+	}
+	if t.spec.Ties && (n > 0 || last != nil) { // go on to an order row that is not that of copy n
+		if n > 0 {
+			last = at
+		}
+		n = 0
+		for table.Seek(c, ref, at, table.Heap()); c.Next(); {
+			if at = c.Row(); !t.p.peers(at, last) {
+				break
+			}
+			at = nil
+		}
+		if at == nil {
+			return
+		}
+	}
+	b.there, b.taken = true, n
+	l := t.p.entry.layout
+	b.heap.Reset()
+	l.Copy(b.entry, &b.heap, at, table.Heap())
+}
+
+// after gives what went over the boundaries.
+func (t *topK) after(ref state.Ref, out *zset.Batch) {
+	l, table := t.p.entry.layout, t.p.table
+	for k := range t.ends {
+		d := &t.ends[k]
+		t.find(ref, d.n, &d.is)
+		order := 0
+		switch {
+		case d.was.there && d.is.there:
+			order = compareEntries(l, d.was.entry, &d.was.heap, d.is.entry, &d.is.heap)
+		case d.was.there:
+			order = -1
+		case d.is.there:
+			order = 1
+		}
+		if order == 0 && d.was.taken == d.is.taken {
+			continue
+		}
+		t.give(out, d.is.entry, &d.is.heap, d.sign*d.is.taken)
+		t.give(out, d.was.entry, &d.was.heap, -d.sign*d.was.taken)
+		from, to, sign := &d.was, &d.is, d.sign
+		if order == 0 {
+			continue
+		}
+		if order > 0 {
+			from, to, sign = &d.is, &d.was, -d.sign
+		}
+		c := &t.cursor
+		for table.Seek(c, ref, from.entry, &from.heap); c.Next(); {
+			x := c.Row()
+			if !to.after(l, x, table.Heap()) {
+				break
+			}
+			t.give(out, x, table.Heap(), sign*c.Weight())
+		}
+	}
+}
+
+func (t *topK) Load(ctx context.Context, e *Epoch, _ int, rows *zset.Batch) error {
+	b, err := t.prep.run(ctx, e, rows)
+	if err == nil {
+		t.p.load(b)
+	}
+	return err
+}
+
+func (t *topK) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
+	l, table := t.p.entry.layout, t.p.table
+	var err error
+	table.Each(func(ref state.Ref) bool {
+		if t.number != nil {
+			t.find(ref, t.ends[0].n, &t.ends[0].is)
+			t.number.list(ref, out)
+			t.p.drop(ref)
+			return true
+		}
+		for k := range t.ends {
+			d := &t.ends[k]
+			t.find(ref, d.n, &d.is)
+			if d.is.there {
+				t.give(out, d.is.entry, &d.is.heap, d.sign*d.is.taken)
+			}
+			c := &t.cursor
+			for table.Scan(c, ref); c.Next(); {
+				x := c.Row()
+				if w := c.Weight(); w < 0 {
+					err = excess(l, x, table.Heap(), w)
+					return false
+				}
+				if d.is.there && !d.is.after(l, x, table.Heap()) {
+					break
+				}
+				t.give(out, x, table.Heap(), d.sign*c.Weight())
+			}
+		}
+		t.p.drop(ref)
+		return true
+	})
+	return err
+}

@@ -1,0 +1,172 @@
+package dataflow
+
+import (
+	"slices"
+
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// partitions are rows kept by partition, in order: the state of top-k and of windows. An entry is the order row, then all
+// fields that the output needs, so that rows with equal order rows have a fixed order too.
+type partitions struct {
+	key   *projection
+	all   bool // one partition of all rows
+	entry *projection
+	order int // words of an entry up to which rows are peers
+	table *state.Table
+
+	// of the current step
+	keys    zset.Batch
+	refs    []state.Ref
+	touched []state.Ref
+	slots   []uint32
+	index   []uint64
+	stamp   uint32
+	starts  []int32 // rows by partition: sorted[starts[s]:starts[s+1]]
+	sorted  []int32
+	rows    zset.Batch // the entries of the batch's rows
+}
+
+func newPartitions(input *row.Layout, partition, order, kept []int) *partitions {
+	p := &partitions{all: len(partition) == 0, key: project(input, partition...),
+		entry: project(input, append(slices.Clone(order), kept...)...)}
+	if p.all {
+		p.key = &projection{layout: row.ParseLayout("BIGINT"), from: input}
+	}
+	return p
+}
+
+func (p *partitions) spec(order int) state.Spec {
+	return state.Spec{Key: p.key.layout, Entry: p.entry.layout, Order: order}
+}
+
+// open finds the partitions of a batch's rows, and sorts the rows by partition, so that each is visited once.
+func (p *partitions) open(b *zset.Batch) {
+	n := b.Len()
+	p.entry.all(&p.rows, b)
+	p.slots = slices.Grow(p.slots[:0], n)[:n]
+	p.touched = p.touched[:0]
+	if p.all {
+		if n > 0 {
+			ref, _ := p.table.Upsert([]uint64{0, 0}, nil)
+			p.touched = append(p.touched, ref)
+		}
+		clear(p.slots)
+	} else {
+		p.key.all(&p.keys, b)
+		p.refs = p.table.UpsertAll(&p.keys, p.refs)
+		p.number()
+	}
+	k := len(p.touched)
+	p.starts = slices.Grow(p.starts[:0], k+1)[:k+1]
+	clear(p.starts)
+	for _, s := range p.slots {
+		p.starts[s]++
+	}
+	at := int32(0)
+	for s, c := range p.starts {
+		p.starts[s] = at
+		at += c
+	}
+	p.sorted = slices.Grow(p.sorted[:0], n)[:n]
+	for i, s := range p.slots {
+		p.sorted[p.starts[s]] = int32(i)
+		p.starts[s]++
+	}
+	copy(p.starts[1:], p.starts[:k])
+	p.starts[0] = 0
+}
+
+func (p *partitions) number() {
+	if p.stamp++; p.stamp == 0 {
+		clear(p.index)
+		p.stamp = 1
+	}
+	stamp := uint64(p.stamp) << 32
+	for i, ref := range p.refs {
+		if int(ref) >= len(p.index) {
+			p.index = append(p.index, make([]uint64, int(ref)+1-len(p.index)+len(p.index)/2)...)
+		}
+		x := p.index[ref]
+		if x>>32 != stamp>>32 {
+			x = stamp | uint64(len(p.touched))
+			p.index[ref] = x
+			p.touched = append(p.touched, ref)
+		}
+		p.slots[i] = uint32(x)
+	}
+}
+
+// of are the batch's rows of a touched partition.
+func (p *partitions) of(s int) []int32 { return p.sorted[p.starts[s]:p.starts[s+1]] }
+
+// add takes a row in.
+func (p *partitions) add(ref state.Ref, i int32, w int64) (below int) {
+	before, after := p.table.Add(ref, p.rows.Row(int(i)), p.rows.Heap, w)
+	if after < 0 {
+		below++
+	}
+	if before < 0 {
+		below--
+	}
+	return below
+}
+
+// check says which of a partition's changed rows was taken back more often than it had come.
+func (p *partitions) check(ref state.Ref, changed []int32, b *zset.Batch) error {
+	for _, i := range changed {
+		if n := p.table.Weight(ref, p.rows.Row(int(i)), p.rows.Heap); n < 0 {
+			return excess(b.Layout, b.Row(int(i)), b.Heap, n)
+		}
+	}
+	return nil
+}
+
+// drop removes a partition that is empty.
+func (p *partitions) drop(ref state.Ref) {
+	if p.table.Len(ref) == 0 {
+		p.table.Remove(ref)
+	}
+}
+
+// load takes rows in without output.
+func (p *partitions) load(b *zset.Batch) {
+	p.open(b)
+	for s, ref := range p.touched {
+		for _, i := range p.of(s) {
+			p.table.Add(ref, p.rows.Row(int(i)), p.rows.Heap, b.Weights[i])
+		}
+	}
+}
+
+// peers says that two entries have the same order row.
+func (p *partitions) peers(a, b []uint64) bool {
+	n := p.entry.layout.Nulls
+	if p.vars() == 0 {
+		return row.EqualWords(a[n:p.order], b[n:p.order])
+	}
+	h := p.table.Heap()
+	at := n
+	for _, i := range p.entry.layout.Vars[:p.vars()] {
+		o := p.entry.layout.Off[i]
+		if !row.EqualWords(a[at:o], b[at:o]) || !row.EqualVar(a[o], a[o+1], h, b[o], b[o+1], h) {
+			return false
+		}
+		at = o + 2
+	}
+	return row.EqualWords(a[at:p.order], b[at:p.order])
+}
+
+// vars is how many fields of an order row are Var.
+func (p *partitions) vars() int {
+	n := 0
+	for _, i := range p.entry.layout.Vars {
+		if p.entry.layout.Off[i] >= p.order {
+			break
+		}
+		n++
+	}
+	return n
+}
