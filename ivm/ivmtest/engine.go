@@ -1,0 +1,29 @@
+package ivmtest
+
+import (
+	"context"
+
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// Engine makes what maintains views.
+type Engine interface {
+	Open(ctx context.Context, d Definition) (Maintained, error)
+}
+
+// Definition is a view to be maintained.
+type Definition struct {
+	SQL      string
+	Plan     *plan.Plan
+	TimeZone string
+}
+
+// Maintained is one view. A step's deltas are of whole tables, by their names; those that are not there did not change.
+type Maintained interface {
+	Layout() *row.Layout
+	Step(ctx context.Context, now int64, deltas map[string]*zset.Batch) (*zset.Batch, error)
+	Errors() []string
+	Close() error
+}

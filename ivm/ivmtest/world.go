@@ -1,0 +1,205 @@
+package ivmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// World is tables in the oracle and views over them.
+type World struct {
+	lab    *Lab
+	schema string
+	tables []*table
+	views  []*View
+	now    int64
+
+	// Split is how the histories of second copies of the views are cut into pieces; 0: not at all.
+	Split uint64
+}
+
+type table struct {
+	source *plan.Source
+	rows   *zset.Batch // as they are after the last step
+}
+
+// Table makes tables by DDL.
+func (w *World) Table(ctx context.Context, ddl string, appendOnly bool) error {
+	if err := w.lab.oracle.exec(ctx, ddl); err != nil {
+		return err
+	}
+	names, err := w.lab.oracle.conn.Rows(ctx, `SELECT table_name FROM duckdb_tables() WHERE schema_name = ? ORDER BY table_oid`, w.schema)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if w.table(n[0].(string)) != nil {
+			continue
+		}
+		s, err := w.lab.oracle.source(ctx, w.schema, n[0].(string))
+		if err != nil {
+			return err
+		}
+		s.AppendOnly = appendOnly
+		t := &table{source: s}
+		if t.rows, err = w.read(ctx, t); err != nil {
+			return err
+		}
+		w.tables = append(w.tables, t)
+	}
+	return nil
+}
+
+func (w *World) table(name string) *table {
+	for _, t := range w.tables {
+		if t.source.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// read is the rows of a table as they are now.
+func (w *World) read(ctx context.Context, t *table) (*zset.Batch, error) {
+	rows, err := w.lab.oracle.read(ctx, `FROM "`+t.source.Name+`"`, "")
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range t.source.Columns { // a query's result has no collation
+		rows.Layout.Types[i].Collation = c.Type.Collation
+	}
+	rows.Consolidate()
+	return rows, nil
+}
+
+// Exec runs DML on the oracle's tables and gives nothing to the views yet.
+func (w *World) Exec(ctx context.Context, dml string) error { return w.lab.oracle.exec(ctx, dml) }
+
+// Step runs DML on the oracle's tables and has every view follow in one step. It is the one way to step.
+func (w *World) Step(ctx context.Context, dml string) error {
+	if dml != "" {
+		if err := w.Exec(ctx, dml); err != nil {
+			return fmt.Errorf("the oracle: %w", err)
+		}
+	}
+	deltas := map[string]*zset.Batch{}
+	for _, t := range w.tables {
+		rows, err := w.read(ctx, t)
+		if err != nil {
+			return err
+		}
+		if d := minus(rows, t.rows); d.Len() > 0 {
+			deltas[t.source.Name] = d
+		}
+		t.rows = rows
+	}
+	w.lab.Counts.Steps.Add(1)
+	var errs []error
+	for _, v := range w.views {
+		errs = append(errs, v.step(ctx, deltas))
+	}
+	return errors.Join(errs...)
+}
+
+// Clock moves the clock and has every view follow.
+func (w *World) Clock(ctx context.Context, micros int64) error {
+	w.now = max(w.now, micros)
+	return w.Step(ctx, "")
+}
+
+// Options are what a view's query does not say.
+type Options struct {
+	TimeZone string
+	Scale    float64  // see allowance
+	Exact    bool     // the query leaves no choice, whatever the plan says
+	Within   *Within  // of what the plan says that a tie decides
+	Setup    []string // views and macros that the planner needs
+	Alone    bool     // its batches mean something, so no copy of the view gets them in pieces
+}
+
+// Within is the choice that a query leaves.
+type Within struct {
+	Of   string // a query: every row of the view is one of its rows
+	Keys string // an expression list over the view's columns: its values are the same in every right answer
+}
+
+// View makes a view. The error is [Refused], [Invalid] or what went wrong.
+func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, error) {
+	def, err := w.Plan(ctx, sql, o)
+	if err != nil {
+		return nil, err
+	}
+	if !def.Plan.Admitted() {
+		return nil, &Refused{def.Plan.Reasons}
+	}
+	v := &View{Name: name, Definition: def, world: w, o: o}
+	if v.main, err = v.open(ctx); err != nil {
+		return nil, err
+	}
+	if w.Split != 0 && !o.Alone {
+		if v.pieces, err = v.open(ctx); err != nil {
+			return nil, errors.Join(err, v.main.Maintained.Close())
+		}
+		v.random = rand.New(rand.NewPCG(w.Split, uint64(len(w.views))))
+	}
+	w.views = append(w.views, v)
+	w.lab.Counts.Views.Add(1)
+	return v, v.step(ctx, w.whole())
+}
+
+// Plan plans a query over the world's tables.
+func (w *World) Plan(ctx context.Context, sql string, o Options) (Definition, error) {
+	q := bindQuery(sql, o)
+	for _, t := range w.tables {
+		q.Sources = append(q.Sources, t.source)
+	}
+	p, err := w.lab.planner.Plan(ctx, q)
+	if err != nil {
+		return Definition{}, &Invalid{err}
+	}
+	return Definition{SQL: sql, Plan: p, TimeZone: o.TimeZone}, nil
+}
+
+// whole is the tables as changes of nothing.
+func (w *World) whole() map[string]*zset.Batch {
+	all := map[string]*zset.Batch{}
+	for _, t := range w.tables {
+		if t.rows.Len() > 0 {
+			all[t.source.Name] = t.rows
+		}
+	}
+	return all
+}
+
+// View is a view of that name, or nil.
+func (w *World) Named(name string) *View {
+	for _, v := range w.views {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// Close makes every view anew, compares, and drops everything.
+func (w *World) Close(ctx context.Context) error {
+	var errs []error
+	for _, v := range w.views {
+		errs = append(errs, v.rebuild(ctx))
+	}
+	return errors.Join(append(errs, w.Drop(ctx))...)
+}
+
+// Drop drops everything.
+func (w *World) Drop(ctx context.Context) error {
+	var errs []error
+	for _, v := range w.views {
+		errs = append(errs, v.close())
+	}
+	w.views = nil
+	return errors.Join(append(errs, w.lab.oracle.exec(ctx, "USE main; DROP SCHEMA "+w.schema+" CASCADE"))...)
+}
