@@ -18,7 +18,7 @@ export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 # Packages whose tests are about concurrency: they also run under the race detector.
 RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./flightsql/...
 
-.PHONY: help build run demo test race lint fuzz bench clean-check deps clean
+.PHONY: help build run demo test race lint fuzz bench bench-engine clean-check deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ fuzz: deps ## fuzz every target for MINUTES in all
 
 bench: build deps ## measure, both sides in one run; prints a table and writes .build/bench.json
 	$(GO) run -tags $(TAGS) ./bench $(ARGS)
+
+bench-engine: ## measure the incremental engine beside a floor and other engines; profiles in .build/bench-engine/profiles
+	$(GO) build -tags $(TAGS) -o $(BIN)/bench-engine ./bench/engine
+	$(BIN)/bench-engine $(ARGS)
 
 clean-check: ## what a commit must satisfy: formatted, tidy, no generated file stale
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

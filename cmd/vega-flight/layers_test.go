@@ -25,6 +25,7 @@ type layer struct {
 var layers = []layer{
 	{"fault", nil},
 	{"cmd/vega-flight", []string{"flightsql/...", "ivm/...", "ducklake/...", "plugin"}},
+	{"bench/engine", []string{"ivm/bind", "ivm/dataflow", "ivm/eval/evaluator", "ivm/plan", "ivm/row", "ivm/zset", "ducklake/duck"}},
 	{"bench", []string{"flightsql/...", "ivm/...", "ducklake/..."}},
 	{"demo", nil},
 	{"docs/tables", nil},
