@@ -1,6 +1,8 @@
 package dataflow
 
 import (
+	"math/big"
+
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -82,13 +84,31 @@ func (p *prepared) function(a plan.Agg) Function {
 			f.Identity = append(f.Identity, k)
 		}
 	}
-	if sep, ok := plan.Separator(a.Data); ok {
-		f.Separator = sep
+	if a.Internal {
+		f.Name = "min" // any spelling of the group would do, and this one is the same each time
 	}
-	if qs := plan.Quantiles(a.Data); len(qs) == 1 {
-		f.Quantile = Quantile(qs[0])
+	for _, p := range a.Params {
+		f.parameter(p)
 	}
 	return f
+}
+
+// parameter takes a constant argument: a separator or a quantile.
+func (f *Function) parameter(c *plan.Constant) {
+	switch v := c.Value.(type) {
+	case string:
+		f.Separator = v
+	case float64:
+		f.Quantile = Quantile{Value: v}
+	case int64:
+		f.Quantile = Quantile{Value: float64(v)}
+	case *big.Int:
+		scaling := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(c.Type.Scale)), nil)
+		value, _ := new(big.Rat).SetFrac(v, scaling).Float64()
+		f.Quantile = Quantile{Value: value, Integral: v.Int64(), Scaling: scaling.Int64()}
+	case nil:
+		f.SeparatorNull = true
+	}
 }
 
 // kept are the fields of prepared rows that are kept for an evaluator, and expressions over them.

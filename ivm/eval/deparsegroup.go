@@ -1,0 +1,182 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// AggregateSQL is an aggregate function, in the type that carries its result.
+func AggregateSQL(a plan.Agg) (string, error) {
+	name, args := a.Name, a.Args
+	var d deparser
+	if name == "count_star" {
+		d.put("count(*)")
+	} else {
+		rest, err := parameters(name, a.Params, a.Data)
+		if err != nil {
+			return "", err
+		}
+		d.call(a.Schema, name, a.Distinct, args, rest, false, a.Order)
+	}
+	if a.Filter != nil {
+		d.put(" FILTER (WHERE ")
+		d.expr(a.Filter)
+		d.put(")")
+	}
+	return carried(d.String(), a.Type), nil
+}
+
+// WindowSQL is a window function over the partitions that the column partition tells apart. Rows that the order leaves
+// equal stand in the order of the column place, where the function asks for one.
+func WindowSQL(w *plan.Window, f plan.WindowFunc, partition, place string) (string, error) {
+	var d deparser
+	args := f.Args
+	if f.Offset != nil {
+		args = append(args[:len(args):len(args)], f.Offset)
+	}
+	if f.Default != nil {
+		if f.Offset == nil {
+			args = append(args[:len(args):len(args)], &plan.Constant{Typed: plan.Typed{Type: row.Type{Kind: row.Int64}, Pos: plan.NoPosition}, Value: int64(1)})
+		}
+		args = append(args, f.Default)
+	}
+	if f.Name == "count_star" {
+		d.put("count(*)")
+	} else {
+		rest, err := parameters(f.Name, f.Params, f.Data)
+		if err != nil {
+			return "", err
+		}
+		d.call(f.Schema, f.Name, f.Distinct, args, rest, f.IgnoreNulls, f.ArgOrder)
+	}
+	if f.Filter != nil {
+		d.put(" FILTER (WHERE ")
+		d.expr(f.Filter)
+		d.put(")")
+	}
+	d.put(" OVER (PARTITION BY ", partition)
+	items := orderSQL(w.Order)
+	if byPlace(f) {
+		items = append(items, place)
+	}
+	if len(items) > 0 {
+		d.put(" ORDER BY ", strings.Join(items, ", "))
+	}
+	if err := d.frame(w, f.Frame); err != nil {
+		return "", err
+	}
+	d.put(")")
+	return carried(d.String(), f.Type), nil
+}
+
+// byPlace says that the function tells rows apart that the order does not. Its peers are of no meaning then.
+func byPlace(f plan.WindowFunc) bool {
+	switch f.Name {
+	case "row_number", "ntile", "lag", "lead":
+		return true
+	case "rank", "dense_rank", "percent_rank", "cume_dist", "rank_dense":
+		return false
+	}
+	return f.Frame.Unit == plan.Rows && f.Frame.Exclude != "GROUP" && f.Frame.Exclude != "TIES"
+}
+
+func (d *deparser) call(schema, name string, distinct bool, args []plan.Expr, rest []string, ignoreNulls bool, order []plan.OrderItem) {
+	if schema != "" && schema != "main" {
+		d.put(quoteName(schema), ".")
+	}
+	d.put(quoteName(name), "(")
+	if distinct {
+		d.put("DISTINCT ")
+	}
+	d.list(args, ", ")
+	for i, r := range rest {
+		if i > 0 || len(args) > 0 {
+			d.put(", ")
+		}
+		d.put(r)
+	}
+	if items := orderSQL(order); len(items) > 0 {
+		d.put(" ORDER BY ", strings.Join(items, ", "))
+	}
+	if ignoreNulls {
+		d.put(" IGNORE NULLS")
+	}
+	d.put(")")
+}
+
+func orderSQL(items []plan.OrderItem) []string {
+	out := make([]string, len(items))
+	for i, o := range items {
+		out[i] = Deparse(o.Expr) + " ASC"
+		if o.Desc {
+			out[i] = Deparse(o.Expr) + " DESC"
+		}
+		if o.NullsFirst {
+			out[i] += " NULLS FIRST"
+		} else {
+			out[i] += " NULLS LAST"
+		}
+	}
+	return out
+}
+
+// parameters are the constants behind a function's arguments.
+func parameters(name string, params []*plan.Constant, data string) ([]string, error) {
+	if data != "" {
+		return nil, fault.NotYetSupported.Newf("the engine cannot evaluate %s: its arguments are bound in a way that is not known", name)
+	}
+	out := make([]string, len(params))
+	for i, p := range params {
+		out[i] = p.SQL()
+	}
+	return out, nil
+}
+
+var frameUnits = map[plan.FrameUnit]string{plan.Rows: "ROWS", plan.Range: "RANGE", plan.Groups: "GROUPS"}
+
+func (d *deparser) frame(w *plan.Window, f plan.Frame) error {
+	d.put(" ", frameUnits[f.Unit], " BETWEEN ")
+	if err := d.bound(w, f.Unit, f.Start); err != nil {
+		return err
+	}
+	d.put(" AND ")
+	if err := d.bound(w, f.Unit, f.End); err != nil {
+		return err
+	}
+	if f.Exclude != "" {
+		d.put(" EXCLUDE ", f.Exclude)
+	}
+	return nil
+}
+
+func (d *deparser) bound(w *plan.Window, unit plan.FrameUnit, b plan.FrameBound) error {
+	switch b.Kind {
+	case plan.UnboundedPreceding:
+		d.put("UNBOUNDED PRECEDING")
+		return nil
+	case plan.UnboundedFollowing:
+		d.put("UNBOUNDED FOLLOWING")
+		return nil
+	case plan.CurrentRow:
+		d.put("CURRENT ROW")
+		return nil
+	}
+	e := b.Expr
+	if unit == plan.Range { // DuckDB has made key - offset of it
+		f, ok := e.(*plan.Function)
+		if !ok || len(f.Args) != 2 || len(w.Order) != 1 || f.Name != "-" && f.Name != "+" {
+			return fault.NotYetSupported.Newf("the engine cannot evaluate a RANGE frame of this form")
+		}
+		e = f.Args[1]
+	}
+	d.expr(e)
+	if b.Kind == plan.Preceding {
+		d.put(" PRECEDING")
+	} else {
+		d.put(" FOLLOWING")
+	}
+	return nil
+}
