@@ -12,6 +12,7 @@ type compiler struct {
 	in      *row.Layout
 	columns map[int]*column
 	clock   *clock
+	slow    bool // DuckDB is faster for many rows, as it is over texts
 }
 
 // node is the path of an expression in Go; nil when it, or a part of it, has none.
@@ -221,10 +222,12 @@ func (c *compiler) function(e *plan.Function) node {
 	case 2:
 		name, t, u := strings.ToLower(e.Name), e.Args[0].Result(), e.Args[1].Result()
 		if f, arg := knownArgument(name, e); f != nil {
+			c.slow = c.slow || t.Var()
 			return c.unary(e, arg, f)
 		}
 		if f := twoArguments(name, t, u, e.Type); f != nil {
 			if args := c.nodes(e.Args); args != nil {
+				c.slow = c.slow || t.Var()
 				return &dyadic{vec: *newVec(e.Type), a: args[0], b: args[1], f: f}
 			}
 		}
@@ -260,6 +263,10 @@ func oneArgument(name string, t, out row.Type) converter {
 	case "length", "len", "strlen":
 		if t.Kind == row.Varchar && out.Kind == row.Int64 {
 			return textLength(name == "strlen")
+		}
+	case "normalized_interval":
+		if t.Kind == row.Interval && out.Kind == row.Interval {
+			return normalInterval
 		}
 	case "year", "month", "day", "quarter", "dayofweek", "weekday", "isodow", "dayofyear", "dayofmonth",
 		"hour", "minute", "second", "millisecond", "microsecond":

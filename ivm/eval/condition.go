@@ -22,16 +22,20 @@ type fragment struct {
 var boolean = row.Type{Kind: row.Bool}
 
 // fragment is some of the program's expressions.
-func (p *Program) fragment(fields []int) *fragment {
+func (p *Program) fragment(fields []int) (*fragment, error) {
 	f := &fragment{fields: fields, evaluator: p.o.Evaluator}
 	var es []plan.Expr
 	for _, i := range fields {
 		es = append(es, p.exprs[i])
-		f.Exprs = append(f.Exprs, deparseAs(p.exprs[i]))
+		sql, err := deparseAs(p.exprs[i])
+		if err != nil {
+			return nil, err
+		}
+		f.Exprs = append(f.Exprs, sql)
 		f.Types = append(f.Types, p.Out.Types[i])
 	}
 	f.describe(p, es)
-	return f
+	return f, nil
 }
 
 // describe finds what the expressions read.
@@ -93,16 +97,22 @@ type condition struct {
 	pick  []int32
 	left  []int32 // rows that the path leaves alone
 	pass  mask
+	slow  bool
 }
 
 func (p *Program) condition(c *compiler) (*condition, error) {
 	x := &condition{out: row.NewLayout(boolean)}
+	sql, err := deparse(p.filter)
+	if err != nil {
+		return nil, err
+	}
 	// A condition of CASE skips, as WHERE does, what no longer matters for a row.
 	x.sql = &fragment{evaluator: p.o.Evaluator, fields: []int{0}}
-	x.sql.Exprs, x.sql.Types = []string{"CASE WHEN " + Deparse(p.filter) + " THEN true ELSE false END"}, []row.Type{boolean}
+	x.sql.Exprs, x.sql.Types = []string{"CASE WHEN " + sql + " THEN true ELSE false END"}, []row.Type{boolean}
 	x.sql.describe(p, []plan.Expr{p.filter})
 	if !p.o.OnlyDuck {
 		x.node = c.node(p.filter)
+		x.slow = c.slow
 	}
 	if x.node == nil {
 		return x, x.sql.open()
@@ -116,7 +126,7 @@ func (x *condition) rows(ctx context.Context, p *Program, in *zset.Batch, bad fu
 	x.keep = slices.Grow(x.keep[:0], words(n))[:words(n)]
 	clear(x.keep)
 	x.left = x.left[:0]
-	if x.node == nil {
+	if x.node == nil || x.slow && n >= many && x.sql.evaluator != nil {
 		if err := x.ask(ctx, p, in, nil, n, bad); err != nil {
 			return nil, err
 		}

@@ -229,3 +229,17 @@ func timeBucket(width int64, k row.Kind) converter {
 		return uint64(t), ok
 	})
 }
+
+// normalInterval carries days of 24 hours and months of 30 days over.
+func normalInterval(dst, a *vec, n int, esc *mask) {
+	for i := range n {
+		months, days, micros := int64(int32(a.lo[i]>>32)), int64(int32(a.lo[i])), int64(a.hi[i])
+		months += days/30 + micros/(30*dayMicros)
+		days = days%30 + micros%(30*dayMicros)/dayMicros
+		micros %= dayMicros
+		if months != int64(int32(months)) {
+			esc.set(i)
+		}
+		dst.lo[i], dst.hi[i] = uint64(uint32(months))<<32|uint64(uint32(days)), uint64(micros)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
 )
@@ -22,9 +23,17 @@ func Deparse(e plan.Expr) string {
 	return d.String()
 }
 
+// deparse is Deparse, or why there is no SQL that means the expression.
+func deparse(e plan.Expr) (string, error) {
+	var d deparser
+	d.expr(e)
+	return d.String(), d.err
+}
+
 // deparseAs is the expression in the type that carries it.
-func deparseAs(e plan.Expr) string {
-	return carried(Deparse(e), e.Result())
+func deparseAs(e plan.Expr) (string, error) {
+	sql, err := deparse(e)
+	return carried(sql, e.Result()), err
 }
 
 func carried(sql string, t row.Type) string {
@@ -41,7 +50,10 @@ func plain(t row.Type) row.Type {
 	return t
 }
 
-type deparser struct{ strings.Builder }
+type deparser struct {
+	strings.Builder
+	err error
+}
 
 func (d *deparser) put(parts ...string) {
 	for _, p := range parts {
@@ -131,6 +143,10 @@ func (d *deparser) expr(e plan.Expr) {
 		d.put(" END")
 	case *plan.Function:
 		d.function(e)
+	case *Normal:
+		d.err = fault.InternalError.Newf("a normal form stands within an expression")
+	default:
+		d.err = fault.InternalError.Newf("an expression %T cannot be written as SQL", e)
 	}
 }
 
@@ -185,13 +201,25 @@ func (d *deparser) function(e *plan.Function) {
 		d.put(quoteName(e.Schema), ".")
 	}
 	name := strings.ToLower(e.Name)
+	if (name == "array_slice" || name == "list_slice") && len(e.Args) > 2 {
+		d.slice(e)
+		return
+	}
+	args, more := e.Args, d.takenOut(name, e)
 	if name == "try" {
 		d.put("TRY(")
 	} else {
 		d.put(quoteName(e.Name), "(")
 	}
+	if e.Lambda == nil && len(args) == 1 && more != "" && name == "date_part" {
+		d.put(more, ", ")
+		more = ""
+	}
 	names := argumentNames(name, e)
-	for i, a := range e.Args {
+	if e.Lambda != nil && len(args) == 2 { // a reduction's initial value stands behind the lambda
+		args = args[:1]
+	}
+	for i, a := range args {
 		if i > 0 {
 			d.put(", ")
 		}
@@ -213,8 +241,35 @@ func (d *deparser) function(e *plan.Function) {
 		}
 		d.put(": ")
 		d.expr(e.Lambda.Body)
+		if len(args) < len(e.Args) {
+			d.put(", ")
+			d.expr(e.Args[1])
+		}
+	}
+	if more != "" {
+		d.put(", ", more)
 	}
 	d.put(")")
+}
+
+// slice writes x[a:b:c]; what is left out is bound as an empty list.
+func (d *deparser) slice(e *plan.Function) {
+	d.put("(")
+	d.expr(e.Args[0])
+	d.put(")[")
+	for i, a := range e.Args[1:] {
+		if i > 0 {
+			d.put(":")
+		}
+		if k, ok := a.(*plan.Constant); ok && k.Type.Nested() {
+			if i == 1 && len(e.Args) == 4 {
+				d.put("-")
+			}
+			continue
+		}
+		d.expr(a)
+	}
+	d.put("]")
 }
 
 // argumentNames are the names that the arguments of some functions give to fields: the bound expression has them in its type.

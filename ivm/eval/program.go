@@ -32,7 +32,11 @@ type Program struct {
 	hard  *fragment // what has no path
 	whole *fragment // everything but the moves, for rows that a path leaves alone
 	when  *condition
-	after []finisher
+
+	forms bool // there are normal forms
+	easy  bool // no path can leave a row alone
+	slow  bool // DuckDB is faster for many rows
+	tired int  // batches for which the paths rest, because they left too many rows alone
 
 	m       machine
 	act     mask
@@ -55,10 +59,8 @@ type path struct {
 	field int
 	off   int
 	typ   row.Type
+	form  bool // a normal form
 }
-
-// A finisher brings a computed field into its normal form.
-type finisher func(l *row.Layout, words []uint64)
 
 // Compile makes the program that gives, for each row of in for which filter is true (nil: each), a row of exprs.
 func Compile(in *row.Layout, exprs []plan.Expr, filter plan.Expr, o Options) (*Program, error) {
@@ -87,27 +89,41 @@ func (p *Program) compile() error {
 			continue
 		}
 		p.same = false
+		if n, ok := e.(*Normal); ok { // which decides every row
+			k := c.normal(n)
+			if k == nil {
+				return fault.InternalError.Newf("a normal form of column %d, of %d", n.Column.Index, len(p.In.Types))
+			}
+			p.paths = append(p.paths, path{k, i, p.Out.Off[i], p.Out.Types[i], true})
+			p.forms = true
+			continue
+		}
 		whole = append(whole, i)
 		if !p.o.OnlyDuck {
 			if n := c.node(e); n != nil {
-				p.paths = append(p.paths, path{n, i, p.Out.Off[i], p.Out.Types[i]})
+				p.paths = append(p.paths, path{n, i, p.Out.Off[i], p.Out.Types[i], false})
 				continue
 			}
 		}
 		hard = append(hard, i)
 	}
 	var err error
+	p.easy = len(p.paths) == len(p.exprs)-len(p.moves)-len(whole) // only normal forms
+	p.slow = c.slow
+	c.slow = false
 	if len(hard) > 0 {
-		p.hard = p.fragment(hard)
+		if p.hard, err = p.fragment(hard); err != nil {
+			return err
+		}
 		if err = p.hard.open(); err != nil {
 			return err
 		}
 	}
-	switch {
-	case len(hard) == len(whole):
-		p.whole = p.hard
-	default:
-		p.whole = p.fragment(whole)
+	p.whole = p.hard
+	if len(hard) != len(whole) {
+		if p.whole, err = p.fragment(whole); err != nil {
+			return err
+		}
 	}
 	if p.filter != nil {
 		p.when, err = p.condition(c)
@@ -129,7 +145,7 @@ func (p *Program) FilterInGo() bool { return p.when == nil || p.when.node != nil
 
 // Fork is the same program for another goroutine.
 func (p *Program) Fork() (*Program, error) {
-	q := &Program{In: p.In, Out: p.Out, exprs: p.exprs, filter: p.filter, o: p.o, after: p.after}
+	q := &Program{In: p.In, Out: p.Out, exprs: p.exprs, filter: p.filter, o: p.o}
 	if err := q.compile(); err != nil {
 		q.Close()
 		return nil, err
@@ -208,7 +224,6 @@ func (p *Program) run(ctx context.Context, in, out *zset.Batch, bad func(row int
 	}
 	if p.same && (p.Out.Fixed() || in.Heap == out.Heap) {
 		out.Words = append(out.Words, in.Words...)
-		p.finish(out.Words[base:])
 		return nil
 	}
 	out.Words = slices.Grow(out.Words, n*width)[:base+n*width]
@@ -216,31 +231,44 @@ func (p *Program) run(ctx context.Context, in, out *zset.Batch, bad func(row int
 	clear(dst)
 	p.copy(in, dst, out.Heap, pick, n)
 	p.escaped, p.failed = p.escaped[:0], p.failed[:0]
-	if len(p.paths) > 0 {
-		p.compute(dst, out.Heap, pick, n)
+	if err := p.values(ctx, in, dst, out.Heap, pick, n, bad); err != nil {
+		return err
 	}
-	if p.hard != nil {
-		fail := func(i int, err error) {
-			if len(p.paths) > 0 { // let the whole row say what is wrong with it
-				p.escaped = append(p.escaped, int32(i))
-				return
-			}
-			p.fail(i, pick, err, bad)
-		}
-		if err := p.hard.run(ctx, p, in, dst, out.Heap, pick, nil, n, fail); err != nil {
-			return err
-		}
-	}
-	if len(p.escaped) > 0 {
-		if err := p.decide(ctx, in, dst, out.Heap, pick, bad); err != nil {
-			return err
-		}
-	}
-	p.finish(dst)
 	if len(p.failed) > 0 {
 		p.drop(out, base, len(out.Weights)-n)
 	}
 	return nil
+}
+
+// many is how many rows make a batch for which DuckDB is the faster one over texts.
+const many = 256
+
+// values computes what is not copied.
+func (p *Program) values(ctx context.Context, in *zset.Batch, dst []uint64, heap *row.Heap, pick []int32, n int, bad func(int, error)) error {
+	fail := func(i int, err error) { p.fail(i, pick, err, bad) }
+	rest := !p.easy && p.o.Evaluator != nil && n >= many && (p.slow || p.tired > 0)
+	if len(p.paths) > 0 {
+		p.compute(dst, heap, pick, n, rest)
+	}
+	hard := p.hard
+	switch {
+	case rest:
+		hard, p.tired = p.whole, max(0, p.tired-1)
+	case !p.easy && len(p.paths) > 0:
+		fail = func(i int, _ error) { p.escaped = append(p.escaped, int32(i)) } // the whole row shall say what is wrong with it
+	}
+	if hard != nil {
+		if err := hard.run(ctx, p, in, dst, heap, pick, nil, n, fail); err != nil {
+			return err
+		}
+	}
+	if len(p.escaped) == 0 {
+		return nil
+	}
+	if 4*len(p.escaped) > n && n >= many {
+		p.tired = 64
+	}
+	return p.decide(ctx, in, dst, heap, pick, bad)
 }
 
 // copy moves the fields that are only copied.
@@ -291,8 +319,11 @@ func (p *Program) copy(in *zset.Batch, dst []uint64, heap *row.Heap, pick []int3
 	}
 }
 
-// compute runs the paths, and notes the rows that they leave alone.
-func (p *Program) compute(dst []uint64, heap *row.Heap, pick []int32, n int) {
+// compute runs the paths, or only the normal forms, and notes the rows that they leave alone.
+func (p *Program) compute(dst []uint64, heap *row.Heap, pick []int32, n int, normalOnly bool) {
+	if normalOnly && !p.forms {
+		return
+	}
 	width, m := p.Out.Words, &p.m
 	for base := 0; base < n; base += chunk {
 		k := min(chunk, n-base)
@@ -304,6 +335,9 @@ func (p *Program) compute(dst []uint64, heap *row.Heap, pick []int32, n int) {
 		p.act.first(k)
 		for i := range p.paths {
 			x := &p.paths[i]
+			if normalOnly && !x.form {
+				continue
+			}
 			x.scatter(m, x.node.eval(m, &p.act), dst[base*width:], width, heap)
 		}
 		for w := range m.w {
@@ -417,12 +451,6 @@ func (p *Program) drop(out *zset.Batch, word, weight int) {
 		kept++
 	}
 	out.Words, out.Weights = out.Words[:word+kept*width], out.Weights[:weight+kept]
-}
-
-func (p *Program) finish(words []uint64) {
-	for _, f := range p.after {
-		f(p.Out, words)
-	}
 }
 
 // rows are the bits of a mask word that stand for rows of the chunk.
