@@ -354,8 +354,7 @@ func (j *asof) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) erro
 	if l := s.loose; i == 0 && j.left {
 		j.order[0].entry.solo(s.pending, 1, l.Words, l.Len(), l.Weights, 1, l.Heap, unmatched)
 	}
-	s.take()
-	return s.finish()
+	return s.fill()
 }
 
 func (j *asof) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {

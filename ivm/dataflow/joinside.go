@@ -288,8 +288,19 @@ func (s *side) load(ctx context.Context, e *Epoch, in *zset.Batch, keepLoose boo
 	if keepLoose {
 		s.pending.AppendBatch(s.loose)
 	}
-	s.take()
-	return s.finish()
+	return s.fill()
+}
+
+// fill takes the prepared rows, which are content, into the table at once.
+func (s *side) fill() error {
+	if s.table.Spec().Entry == nil || slices.ContainsFunc(s.rows.Weights, func(w int64) bool { return w <= 0 }) {
+		s.take()
+		return s.finish()
+	}
+	// Load sums up weights where they lie.
+	rows := zset.Batch{Layout: s.rows.Layout, Words: s.rows.Words, Weights: slices.Clone(s.rows.Weights), Heap: s.rows.Heap}
+	s.refs = s.table.Load(s.keys, &rows, s.refs)
+	return s.table.Err()
 }
 
 // emitPending gives the loose rows that were loaded.

@@ -143,24 +143,36 @@ func TestSetOperationsAgainstTheirDefinition(t *testing.T) {
 }
 
 func TestDistinctAgainstItsDefinition(t *testing.T) {
-	runModel(t, distinctModel("rows", DistinctSpec{Layout: setLayout}, func(r []any) []any { return r }, comparePlain))
-	upper := &funcProgram{setLayout, setLayout, func(r []any) ([]any, error) { return lowered(r), nil }}
-	runModel(t, distinctModel("keys", DistinctSpec{Layout: setLayout, Keys: upper}, lowered, comparePlain))
+	for _, m := range distinctModels() {
+		runModel(t, m)
+	}
+}
+
+// distinctModels are DISTINCT of rows and of rows that differ in case only, and DISTINCT ON.
+func distinctModels() map[string]*modelCase {
+	lower := &funcProgram{setLayout, setLayout, func(r []any) ([]any, error) { return lowered(r), nil }}
 	on := DistinctSpec{Layout: sideLayout, Keys: fieldsOf(sideLayout, 0), Order: ascendingNullsLast(sideLayout, 1)}
-	runModel(t, distinctModel("on", on, func(r []any) []any { return r[:1] }, func(a, b []any) int {
-		if (a[1] == nil) != (b[1] == nil) {
-			if a[1] == nil {
-				return 1
-			}
-			return -1
+	return map[string]*modelCase{
+		"rows": distinctModel("rows", DistinctSpec{Layout: setLayout}, func(r []any) []any { return r }, comparePlain),
+		"keys": distinctModel("keys", DistinctSpec{Layout: setLayout, Keys: lower}, lowered, comparePlain),
+		"on":   distinctModel("on", on, func(r []any) []any { return r[:1] }, compareValueFirst),
+	}
+}
+
+// compareValueFirst orders rows by field 1, NULL last, then by the whole row.
+func compareValueFirst(a, b []any) int {
+	if (a[1] == nil) != (b[1] == nil) {
+		if a[1] == nil {
+			return 1
 		}
-		if a[1] != nil {
-			if c := cmp.Compare(a[1].(int64), b[1].(int64)); c != 0 {
-				return c
-			}
+		return -1
+	}
+	if a[1] != nil {
+		if c := cmp.Compare(a[1].(int64), b[1].(int64)); c != 0 {
+			return c
 		}
-		return comparePlain(a, b)
-	}))
+	}
+	return comparePlain(a, b)
 }
 
 // ascendingNullsLast turns BIGINT into order fields: the rank of NULL, then the value.
