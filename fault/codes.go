@@ -69,6 +69,10 @@ var (
 	HandleNotFound    = define("QUERY_HANDLE_NOT_FOUND", NotFound, "The query handle is unknown, expired, or of another caller.")
 	SessionNotFound   = define("SESSION_NOT_FOUND", NotFound, "The session is closed or was never opened.")
 
+	// the engine's state
+	StateStampDiffers = define("STATE_STAMP_DIFFERS", Precondition, "A checkpoint was written by another version or for another plan; the state is rebuilt.")
+	StateUnreadable   = define("STATE_UNREADABLE", Internal, "A checkpoint cannot be read or written; the message says what of it.")
+
 	// callers
 	Unauthorized     = define("UNAUTHENTICATED", Unauthenticated, "The credentials are missing, wrong or expired.")
 	InsecureListener = define("INSECURE_LISTENER", Invalid, "Serving without authentication is refused on this address.")

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
@@ -64,8 +63,13 @@ func (t *Table) lookup(b *zset.Batch, refs []Ref) []Ref {
 			continue
 		}
 		for i, ref := range part {
-			if ref != None && !t.matches(ref, words[i*w:i*w+w], b.Heap) {
+			if ref == None {
+				continue
+			}
+			if !t.matches(ref, words[i*w:i*w+w], b.Heap) {
 				part[i] = None
+			} else if t.store != nil {
+				part[i] = t.met(ref)
 			}
 		}
 	}
@@ -79,9 +83,6 @@ func (t *Table) candidate(tag uint64) Ref {
 	for i := tag & mask; ; i = (i + 1) & mask {
 		s := seg[i]
 		if s>>32 == tag && s != 0 {
-			if uint32(s) == onDisk {
-				return None
-			}
 			return Ref(uint32(s) - 1)
 		}
 		if s == 0 {
@@ -103,5 +104,3 @@ func Shard(hash uint64, n int) int { return int(hash>>56) * n >> 8 }
 
 // Group is the key group of a hash.
 func Group(hash uint64) int { return int(hash >> 56) }
-
-var _ = row.HashWords

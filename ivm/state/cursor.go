@@ -85,7 +85,7 @@ func (t *Table) Seek(c *Cursor, ref Ref, e []uint64, h *row.Heap) {
 
 // open readies c for a key; a key without a tree has its only block then.
 func (c *Cursor) open(t *Table, ref Ref) (height int) {
-	c.t, c.r = t, t.rec(ref)
+	c.t, c.r = t, t.here(ref)
 	c.deep, c.base, c.i = -1, 0, -1
 	m := c.r[t.meta:]
 	n := int(m[metaCount] & countMask)
@@ -222,7 +222,7 @@ func (t *Table) Last(ref Ref) ([]uint64, int64) { return t.At(ref, t.Len(ref)-1)
 
 // At is entry i of a key and its weight; nil if there is none.
 func (t *Table) At(ref Ref, i int) ([]uint64, int64) {
-	r := t.rec(ref)
+	r := t.here(ref)
 	m := r[t.meta:]
 	n := int(m[metaCount] & countMask)
 	if uint(i) >= uint(n) {
@@ -263,7 +263,7 @@ func (t *Table) At(ref Ref, i int) ([]uint64, int64) {
 
 // Rank is how many of a key's entries are less than e.
 func (t *Table) Rank(ref Ref, e []uint64, h *row.Heap) int {
-	r := t.rec(ref)
+	r := t.here(ref)
 	m := r[t.meta:]
 	leaf, n, rank := m[metaArea], int(m[metaCount]&countMask), 0
 	height := int(m[metaCount] >> heightShift)

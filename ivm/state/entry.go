@@ -106,7 +106,8 @@ func (t *Table) unleaf(m []uint64, n int) {
 
 // Weight is the weight of an entry, 0 if it is not there.
 func (t *Table) Weight(ref Ref, e []uint64, h *row.Heap) int64 {
-	m := t.rec(ref)[t.meta:]
+	r := t.here(ref)
+	m := r[t.meta:]
 	leaf, n := m[metaArea], int(m[metaCount]&countMask)
 	switch height := int(m[metaCount] >> heightShift); height {
 	case 0:
@@ -121,7 +122,7 @@ func (t *Table) Weight(ref Ref, e []uint64, h *row.Heap) int64 {
 			in = t.node(uint32(slotOf(in, t.child(in, height, e, h))[slotRef]))
 		}
 		s := slotOf(in, t.child(in, 2, e, h))
-		leaf, n = t.resident(t.rec(ref), s), int(uint32(s[slotCount]))
+		leaf, n = t.resident(r, s), int(uint32(s[slotCount]))
 	}
 	pos, found := t.search(t.block(leaf), n, e, h, false)
 	if !found {

@@ -13,7 +13,6 @@ type index struct {
 
 const (
 	tagMask    = 1<<32 - 1
-	onDisk     = ^uint32(0) // in place of a record: the store has it
 	segmentMin = 1 << 4
 	segmentMax = 1 << 15
 )
@@ -132,13 +131,28 @@ func (x *index) removeAt(seg []uint64, i uint64) {
 	seg[len(seg)-1] -= 1 << 8
 }
 
-// set changes the record of a slot.
-func (x *index) set(tag uint64, from, to uint32) {
-	seg := x.segment(tag)
-	mask := uint64(len(seg) - 2)
-	i := tag & mask
-	for seg[i] != tag<<32|uint64(from) {
-		i = (i + 1) & mask
+// shrink gives memory back after many were removed.
+func (x *index) shrink() {
+	for d := 0; d < len(x.dir); {
+		seg := x.dir[d]
+		size := len(seg) - 1
+		meta := seg[size]
+		depth := uint(meta & 0xff)
+		small := size
+		for small > segmentMin && int(meta>>8)*4 < small {
+			small /= 2
+		}
+		if small < size {
+			moved := make([]uint64, small+1)
+			for _, s := range seg[:size] {
+				if s != 0 {
+					put(moved, s)
+				}
+			}
+			moved[small] = meta
+			x.held += small - size
+			x.replace(uint64(d)<<(32-x.depth), depth, moved, moved)
+		}
+		d += 1 << (x.depth - depth)
 	}
-	seg[i] = tag<<32 | uint64(to)
 }

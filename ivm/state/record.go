@@ -69,22 +69,23 @@ func (t *Table) find(hash uint64, key []uint64, h *row.Heap) Ref {
 	for i := tag & mask; ; i = (i + 1) & mask {
 		s := seg[i]
 		if s>>32 == tag && s != 0 {
-			if uint32(s) == onDisk {
-				if ref := t.fetch(hash, key, h, seg, i); ref != None {
-					return ref
-				}
-				continue
-			}
 			if ref := Ref(uint32(s) - 1); t.matches(ref, key, h) {
+				if t.store != nil {
+					return t.met(ref)
+				}
 				return ref
 			}
 		} else if s == 0 {
-			return None
+			break
 		}
 	}
+	if t.store != nil {
+		return t.fetch(hash, key, h)
+	}
+	return None
 }
 
-// matches says that ref has the key, and marks it as used if so.
+// matches says that ref has the key.
 func (t *Table) matches(ref Ref, key []uint64, h *row.Heap) bool {
 	r := t.rec(ref)
 	if t.kw == 2 {
@@ -92,23 +93,17 @@ func (t *Table) matches(ref Ref, key []uint64, h *row.Heap) bool {
 			return false
 		}
 		if len(t.spec.Key.Vars) == 0 {
-			if t.store != nil {
-				r[t.meta] |= flagUsed
-			}
 			return true
 		}
 	}
-	if !t.spec.Key.Equal(r[:t.kw], &t.heap, key, h) {
-		return false
-	}
-	if t.store != nil {
-		r[t.meta] |= flagUsed
-	}
-	return true
+	return t.spec.Key.Equal(r[:t.kw], &t.heap, key, h)
 }
 
 // create makes a record for a key that is not there.
 func (t *Table) create(hash uint64, key []uint64, h *row.Heap) Ref {
+	if t.store != nil && t.store.ghost != None {
+		return t.revive()
+	}
 	ref, r := t.newRecord(hash)
 	t.spec.Key.Copy(r[:t.kw], &t.heap, key, h)
 	t.index.insert(hash&tagMask, uint32(ref)+1)
@@ -142,11 +137,11 @@ func (t *Table) newRecord(hash uint64) (Ref, []uint64) {
 // Remove removes the key with its payload and entries.
 func (t *Table) Remove(ref Ref) {
 	r := t.rec(ref)
-	if t.store != nil {
-		t.buried(ref, r)
+	t.live--
+	if t.store != nil && t.removeStored(ref, r) {
+		return
 	}
 	t.index.remove(r[t.meta]>>32, uint32(ref)+1)
-	t.live--
 	t.freeRecord(ref, r)
 }
 
@@ -159,11 +154,16 @@ func (t *Table) freeRecord(ref Ref, r []uint64) {
 	t.freed = uint32(ref) + 1
 }
 
-// Each calls f for every key until it says false. It must not change the table's keys, but may remove the one it is given.
+// Each calls f for every key until it says false. f must not change which keys
+// there are, but may remove the one it is given. Keys that are in the store only
+// are read for it.
 func (t *Table) Each(f func(Ref) bool) {
 	for id := range t.next {
 		if t.rec(Ref(id))[t.meta]&flagLive != 0 && !f(Ref(id)) {
 			return
 		}
+	}
+	if t.store != nil && t.store.away > 0 {
+		t.eachAway(f)
 	}
 }

@@ -10,6 +10,7 @@ type arena struct {
 	meta  []page
 	spare []uint32 // free pages that have memory
 	bare  []uint32 // and those that have none
+	used  int      // words of the blocks in use
 }
 
 type page struct {
@@ -57,6 +58,7 @@ func (a *arena) alloc(s *slab) uint32 {
 		m.bump++
 	}
 	m.live++
+	a.used += int(s.words)
 	if m.free == 0 && m.bump == s.per {
 		a.unlink(s, p)
 		m.full = true
@@ -111,6 +113,7 @@ func (a *arena) free(s *slab, id uint32) {
 	a.pages[p][i*s.words] = uint64(m.free)
 	m.free = i + 1
 	m.live--
+	a.used -= int(s.words)
 	if m.full {
 		m.full = false
 		a.link(s, p)

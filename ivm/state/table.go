@@ -79,12 +79,20 @@ func New(spec Spec) *Table {
 		}
 		t.nodes.init(innerWords)
 	}
-	t.Reset()
+	t.reset()
 	return t
 }
 
 // Reset removes everything.
 func (t *Table) Reset() {
+	if t.store != nil {
+		t.Each(func(ref Ref) bool { t.Remove(ref); return true })
+		return
+	}
+	t.reset()
+}
+
+func (t *Table) reset() {
 	t.recs, t.next, t.freed, t.live = nil, 0, 0, 0
 	t.recShift = 0
 	for (1<<(t.recShift+1))*t.stride <= recordChunk {
@@ -107,7 +115,12 @@ func (t *Table) Spec() Spec { return t.spec }
 func (t *Table) Heap() *row.Heap { return &t.heap }
 
 // Keys is the number of keys.
-func (t *Table) Keys() int { return t.live }
+func (t *Table) Keys() int {
+	if t.store != nil {
+		return t.live + t.store.away
+	}
+	return t.live
+}
 
 // Bytes is the memory that the table has taken.
 func (t *Table) Bytes() int {

@@ -49,7 +49,10 @@ func (t *Table) least(s []uint64, height int) []uint64 {
 	for ; height > 1; height-- {
 		s = slotOf(t.node(uint32(s[slotRef])), 0)
 	}
-	return t.block(t.resident(nil, s))
+	if t.store != nil {
+		return t.block(t.resident(t.store.at, s))
+	}
+	return t.block(s[slotRef])
 }
 
 // plant makes a tree of a key whose only leaf is full.

@@ -301,44 +301,49 @@ func (m *Model) Drive(t *testing.T, tab *state.Table, s Shape, rnd *rand.Rand, s
 		if h.Held() > 1<<20 {
 			h.Reset()
 		}
-		key := draw(s.Spec.Key, rnd.IntN(s.Keys), &h)
-		away := rnd.IntN(100) < s.Remove
-		if away && (s.Spec.Entry == nil || rnd.IntN(300) == 0) {
-			m.remove(tab, key, &h, s.Spec.Entry != nil && s.Entries > 1000 && rnd.IntN(8) > 0)
-			continue
+		m.change(t, tab, s, rnd, draw(s.Spec.Key, rnd.IntN(s.Keys), &h), &h)
+	}
+}
+
+// change does one random change to a key.
+func (m *Model) change(t *testing.T, tab *state.Table, s Shape, rnd *rand.Rand, key []uint64, h *row.Heap) {
+	t.Helper()
+	away := rnd.IntN(100) < s.Remove
+	if away && (s.Spec.Entry == nil || rnd.IntN(300) == 0) {
+		m.remove(tab, key, h, s.Spec.Entry != nil && s.Entries > 1000 && rnd.IntN(8) > 0)
+		return
+	}
+	ref, created := tab.Upsert(key, h)
+	if want := m.groups[text(s.Spec.Key, key, h)] == nil; created != want {
+		t.Fatalf("key %s: created is %v", s.Spec.Key.Format(key, h), created)
+	}
+	g := m.upsert(key, h)
+	if s.Spec.Payload > 0 && rnd.IntN(2) == 0 {
+		i, v := rnd.IntN(s.Spec.Payload), rnd.Uint64()
+		tab.Payload(ref)[i] = v
+		g.payload[i] = v
+	}
+	if s.Spec.Entry == nil {
+		return
+	}
+	k := rnd.IntN(s.Entries)
+	if rnd.IntN(100) == 0 {
+		k = s.Entries + rnd.IntN(s.Entries) // rarely seen
+	}
+	e := draw(s.Spec.Entry, k, h)
+	w := int64(1)
+	if rnd.IntN(20) == 0 {
+		w = int64(rnd.IntN(4))
+	}
+	if away {
+		if w = -m.weight(g, e, h); rnd.IntN(30) == 0 {
+			w--
 		}
-		ref, created := tab.Upsert(key, &h)
-		if want := m.groups[text(s.Spec.Key, key, &h)] == nil; created != want {
-			t.Fatalf("key %s: created is %v", s.Spec.Key.Format(key, &h), created)
-		}
-		g := m.upsert(key, &h)
-		if s.Spec.Payload > 0 && rnd.IntN(2) == 0 {
-			i, v := rnd.IntN(s.Spec.Payload), rnd.Uint64()
-			tab.Payload(ref)[i] = v
-			g.payload[i] = v
-		}
-		if s.Spec.Entry == nil {
-			continue
-		}
-		k := rnd.IntN(s.Entries)
-		if rnd.IntN(100) == 0 {
-			k = s.Entries + rnd.IntN(s.Entries) // rarely seen
-		}
-		e := draw(s.Spec.Entry, k, &h)
-		w := int64(1)
-		if rnd.IntN(20) == 0 {
-			w = int64(rnd.IntN(4))
-		}
-		if away {
-			if w = -m.weight(g, e, &h); rnd.IntN(30) == 0 {
-				w--
-			}
-		}
-		b1, a1 := tab.Add(ref, e, &h, w)
-		b2, a2 := m.add(g, e, &h, w)
-		if b1 != b2 || a1 != a2 {
-			t.Fatalf("Add gave %d, %d, want %d, %d", b1, a1, b2, a2)
-		}
+	}
+	b1, a1 := tab.Add(ref, e, h, w)
+	b2, a2 := m.add(g, e, h, w)
+	if b1 != b2 || a1 != a2 {
+		t.Fatalf("Add gave %d, %d, want %d, %d", b1, a1, b2, a2)
 	}
 }
 
@@ -394,4 +399,58 @@ func (m *Model) Load(t *testing.T, tab *state.Table, s Shape, rnd *rand.Rand, n 
 		m.add(m.upsert(keys.Row(i), keys.Heap), entries.Row(i), entries.Heap, w)
 	}
 	tab.Load(keys, entries, nil)
+}
+
+// Clone is a model that shares nothing.
+func (m *Model) Clone() *Model {
+	c := NewModel(m.spec)
+	for k, g := range m.groups {
+		n := &group{key: clone(m.spec.Key, g.key, &m.heap, &c.heap), payload: append([]uint64{}, g.payload...), entries: map[string]*entry{}}
+		for ek, e := range g.entries {
+			n.entries[ek] = &entry{row: clone(m.spec.Entry, e.row, &m.heap, &c.heap), weight: e.weight}
+		}
+		c.groups[k] = n
+	}
+	return c
+}
+
+// DriveParts does random changes to a table in parts, and to the model.
+func (m *Model) DriveParts(t *testing.T, tabs []*state.Table, s Shape, rnd *rand.Rand, steps int) {
+	t.Helper()
+	parts := make([]*Model, len(tabs))
+	for i := range parts {
+		parts[i] = m.Part(i, len(tabs))
+	}
+	var h row.Heap
+	for range steps {
+		key := draw(s.Spec.Key, rnd.IntN(s.Keys), &h)
+		i := state.Shard(s.Spec.Key.Hash(key, &h), len(tabs))
+		parts[i].change(t, tabs[i], s, rnd, key, &h)
+	}
+	for i, p := range parts {
+		for k, g := range m.groups {
+			if state.Shard(s.Spec.Key.Hash(g.key, &m.heap), len(tabs)) == i {
+				delete(m.groups, k)
+			}
+		}
+		c := p.Clone()
+		for _, g := range c.groups {
+			n := m.upsert(g.key, &c.heap)
+			copy(n.payload, g.payload)
+			for ek, e := range g.entries {
+				n.entries[ek] = &entry{row: clone(m.spec.Entry, e.row, &c.heap, &m.heap), weight: e.weight}
+			}
+		}
+	}
+}
+
+// Part is the model of part i of n.
+func (m *Model) Part(i, n int) *Model {
+	c := m.Clone()
+	for k, g := range c.groups {
+		if state.Shard(m.spec.Key.Hash(g.key, &c.heap), n) != i {
+			delete(c.groups, k)
+		}
+	}
+	return c
 }

@@ -1,0 +1,166 @@
+package state
+
+import (
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// here is the record of ref, whose tree is about to be walked.
+func (t *Table) here(ref Ref) []uint64 {
+	r := t.rec(ref)
+	if t.store != nil {
+		t.store.at = r
+	}
+	return r
+}
+
+// met is what a lookup that came to a record says: a ghost is not there.
+func (t *Table) met(ref Ref) Ref {
+	b := t.store
+	b.ghost = None
+	r := t.rec(ref)
+	if r[t.meta]&flagLive == 0 {
+		b.ghost = ref
+		return None
+	}
+	r[t.meta] |= flagUsed
+	return ref
+}
+
+// fetch reads a key that is not in memory from the store, if it is there.
+func (t *Table) fetch(hash uint64, key []uint64, h *row.Heap) Ref {
+	b := t.store
+	b.ghost = None
+	if b.away == 0 {
+		return None
+	}
+	b.key = append(append(b.key[:0], b.prefix...), byte(Group(hash)))
+	b.key = t.spec.Key.AppendBytes(b.key, key, h)
+	val, closer, err := b.s.db.Get(b.key)
+	if err != nil {
+		if !errors.Is(err, pebble.ErrNotFound) {
+			b.fail(fault.StateUnreadable.Wrap(err, "reading from the checkpoint in %s", b.s.dir))
+		}
+		return None
+	}
+	defer closer.Close()
+	ref, r := t.newRecord(hash)
+	t.spec.Key.Copy(r[:t.kw], &t.heap, key, h)
+	t.index.insert(hash&tagMask, uint32(ref)+1)
+	b.away--
+	t.admit(r, val)
+	return ref
+}
+
+// admit fills a new record from the store.
+func (t *Table) admit(r []uint64, val []byte) {
+	b := t.store
+	r[t.meta] |= flagStored
+	tree, err := t.readRecord(r, val)
+	if err == nil && tree {
+		err = t.readTree(r, b.key)
+	}
+	if err != nil {
+		b.fail(err)
+	}
+}
+
+// readTree makes the tree of a record whose store key is key.
+func (t *Table) readTree(r []uint64, key []byte) error {
+	b := t.store
+	it, err := b.s.db.NewIter(&pebble.IterOptions{LowerBound: append(append([]byte{}, key...), 0), UpperBound: append(append([]byte{}, key...), 0xff, 0xff, 0xff, 0xff, 0xff)})
+	if err != nil {
+		return fault.StateUnreadable.Wrap(err, "reading from the checkpoint in %s", b.s.dir)
+	}
+	var x treeReader
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := x.leaf(t, it.Key()[len(key):], it.Value(), 0); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	if err := it.Close(); err != nil {
+		return fault.StateUnreadable.Wrap(err, "reading from the checkpoint in %s", b.s.dir)
+	}
+	return x.finish(t, r)
+}
+
+// resident is the ref of a leaf, which is read from the store if it is only there.
+func (t *Table) resident(r, s []uint64) uint64 {
+	if t.store == nil {
+		return s[slotRef]
+	}
+	if s[slotRef]>>classShift&0xff == classDisk {
+		t.readSlot(r, s)
+	}
+	s[slotRef] |= leafUsed
+	return s[slotRef]
+}
+
+func (t *Table) readSlot(r, s []uint64) {
+	b := t.store
+	n := uint32(s[slotCount])
+	b.key = t.appendLeafKey(t.appendKey(b.key[:0], r), s)
+	val, closer, err := b.s.db.Get(b.key)
+	if err == nil {
+		var read [slotWords]uint64
+		if read, err = t.readLeaf(uint32(s[slotCount]>>32), val); err == nil && uint32(read[slotCount]) != n {
+			err = damaged("a leaf")
+		}
+		if err = errors.Join(err, closer.Close()); err == nil {
+			s[slotRef] = s[slotRef]&leafFlags | read[slotRef]
+			return
+		}
+	}
+	b.fail(fault.StateUnreadable.Wrap(err, "reading from the checkpoint in %s", b.s.dir))
+	leaf := t.newLeaf(t.capFor(int(n)), false) // the table has failed; what is read from it now is not used
+	clear(t.block(leaf))
+	s[slotRef] = s[slotRef]&leafFlags | leaf
+}
+
+// eachAway reads every key that is in the store only and calls f for it; those
+// that f does not change are dropped again.
+func (t *Table) eachAway(f func(Ref) bool) {
+	b := t.store
+	key := make([]uint64, t.kw)
+	var h row.Heap
+	err := t.scan(func(k, _ []byte) (bool, error) {
+		h.Reset()
+		rest, err := t.spec.Key.ReadBytes(key, k[groupAt+1:], &h)
+		if err != nil || len(rest) > 0 {
+			return true, err
+		}
+		hash := t.spec.Key.Hash(key, &h)
+		if t.held(hash, key, &h) {
+			return true, nil
+		}
+		ref := t.fetch(hash, key, &h)
+		if ref == None {
+			return b.err == nil, nil
+		}
+		more := f(ref)
+		if r := t.rec(ref); r[t.meta]&(flagLive|b.dirty|b.captured) == flagLive {
+			t.evict(ref, r)
+		}
+		return more, nil
+	})
+	if err != nil {
+		b.fail(err)
+	}
+}
+
+// held says that the key has a record, even if it is removed.
+func (t *Table) held(hash uint64, key []uint64, h *row.Heap) bool {
+	tag := hash & tagMask
+	seg := t.index.segment(tag)
+	mask := uint64(len(seg) - 2)
+	for i := tag & mask; seg[i] != 0; i = (i + 1) & mask {
+		if seg[i]>>32 == tag && t.matches(Ref(uint32(seg[i])-1), key, h) {
+			return true
+		}
+	}
+	return false
+}

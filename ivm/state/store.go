@@ -1,0 +1,207 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Store is the durable part of some tables: one Pebble database, in which each
+// checkpoint replaces the one before at once.
+//
+// Its keys are 0 and a name for what concerns all, and 1, the table's number, a
+// key group and the key's bytes for a record; a record's bytes and four more for
+// a leaf of a key that has a tree.
+type Store struct {
+	db       *pebble.DB
+	opts     *pebble.Options
+	dir      string
+	fs       vfs.FS
+	tables   []*Table
+	mu       sync.Mutex
+	frontier []byte
+	flight   *Checkpoint // captured and not settled
+	number   uint16      // of the newest table
+	runs     int         // of files that were written beside the database
+}
+
+// StoreOptions says where and how a store is.
+type StoreOptions struct {
+	Dir   string
+	Stamp string // what has to be the same for a checkpoint to be of use: versions, plan
+	Cache int64  // bytes of Pebble's block cache; 0 is 16 MiB
+	FS    vfs.FS // nil: the disk
+}
+
+const (
+	prefixMeta = 0
+	prefixData = 1
+	metaStamp  = "\x00stamp"
+	metaFront  = "\x00frontier"
+	metaTable  = "\x00table/"
+	layoutNo   = 1 // of the bytes of records and leaves; part of the stamp
+)
+
+// OpenStore opens or creates a store. A store that another stamp has written is
+// fault.StateStampDiffers: it is to be removed and the state rebuilt.
+func OpenStore(o StoreOptions) (*Store, error) {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Cache == 0 {
+		o.Cache = 16 << 20
+	}
+	cache := pebble.NewCache(o.Cache)
+	defer cache.Unref()
+	s := &Store{dir: o.Dir, fs: o.FS}
+	s.opts = &pebble.Options{
+		FS: o.FS, Cache: cache, FormatMajorVersion: pebble.FormatNewest, Logger: storeLogger{}, MemTableSize: 16 << 20,
+		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
+	}
+	for i := range s.opts.Levels {
+		s.opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		s.opts.Levels[i].BlockSize = 16 << 10
+	}
+	s.opts.EnsureDefaults()
+	var err error
+	if err := s.sweep(); err != nil {
+		return nil, err
+	}
+	if s.db, err = pebble.Open(o.Dir, s.opts); err != nil {
+		return nil, fault.StateUnreadable.Wrap(err, "the checkpoint in %s", o.Dir)
+	}
+	if err := s.checkStamp(fmt.Sprintf("%d %s", layoutNo, o.Stamp)); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// sweep removes the files of a checkpoint that a crash interrupted. They may be
+// links to files of the database: they must never be written again.
+func (s *Store) sweep() error {
+	dir := s.fs.PathJoin(s.dir, ingestDir)
+	if err := s.fs.MkdirAll(dir, 0o755); err != nil {
+		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+	}
+	names, err := s.fs.List(dir)
+	for _, name := range names {
+		err = errors.Join(err, s.fs.Remove(s.fs.PathJoin(dir, name)))
+	}
+	if err != nil {
+		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+	}
+	return nil
+}
+
+func (s *Store) checkStamp(want string) error {
+	got, err := s.get([]byte(metaStamp))
+	if err != nil {
+		return err
+	}
+	if got == nil {
+		if err := s.db.Set([]byte(metaStamp), []byte(want), pebble.Sync); err != nil {
+			return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+		}
+		return nil
+	}
+	if string(got) != want {
+		return fault.StateStampDiffers.Newf("the checkpoint in %s has the stamp %q, and %q is needed", s.dir, got, want).
+			WithHint("it is removed and the state is rebuilt from the sources")
+	}
+	s.frontier, err = s.get([]byte(metaFront))
+	return err
+}
+
+// get is a copy of the value of a key, nil if there is none.
+func (s *Store) get(key []byte) ([]byte, error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+	}
+	defer closer.Close()
+	return append(make([]byte, 0, len(v)+1), v...), nil
+}
+
+// Frontier is what the newest checkpoint was given with; nil if there is none.
+func (s *Store) Frontier() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frontier
+}
+
+// Close closes the database; tables over it must not be used any more. A
+// checkpoint in flight is given up.
+func (s *Store) Close() error {
+	if s.flight != nil {
+		s.flight.Abort()
+		s.settle()
+	}
+	return s.db.Close()
+}
+
+// Size is the bytes on disk.
+func (s *Store) Size() int64 { return int64(s.db.Metrics().DiskSpaceUsage()) }
+
+// tableNumber finds or gives the number of a table.
+func (s *Store) tableNumber(name string, spec Spec) (uint16, error) {
+	shape := fmt.Sprintf("%s %s order %d payload %d", spec.Key, spec.Entry, spec.Order, spec.Payload)
+	v, err := s.get([]byte(metaTable + name))
+	if err != nil {
+		return 0, err
+	}
+	if v != nil {
+		if string(v[2:]) != shape {
+			return 0, fault.StateStampDiffers.Newf("the checkpoint in %s has the table %s as %s, and %s is needed", s.dir, name, v[2:], shape)
+		}
+		return binary.BigEndian.Uint16(v), nil
+	}
+	if s.number == 0 {
+		if err := s.countTables(); err != nil {
+			return 0, err
+		}
+	}
+	s.number++
+	v = append(binary.BigEndian.AppendUint16(nil, s.number), shape...)
+	if err := s.db.Set([]byte(metaTable+name), v, pebble.Sync); err != nil {
+		return 0, fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+	}
+	return s.number, nil
+}
+
+func (s *Store) countTables() error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte(metaTable), UpperBound: []byte{prefixData}})
+	if err != nil {
+		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		s.number = max(s.number, binary.BigEndian.Uint16(it.Value()))
+	}
+	return it.Close()
+}
+
+// storeLogger passes on what Pebble has to say.
+type storeLogger struct{}
+
+func (storeLogger) Infof(format string, args ...any) {
+	slog.Debug("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (storeLogger) Errorf(format string, args ...any) {
+	slog.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+// Fatalf is called where the database cannot go on: what it says it has written would not be there.
+func (storeLogger) Fatalf(format string, args ...any) {
+	panic("pebble: " + fmt.Sprintf(format, args...))
+}
