@@ -46,6 +46,7 @@ func TestEveryStatementHasItsSchema(t *testing.T) {
 		"SET vega.isolation = 'snapshot'", "RESET vega.isolation", "SHOW vega.settings",
 		"CREATE TEMP TABLE own AS SELECT 1 AS i", "SELECT * FROM own", "INSERT INTO own VALUES (2) RETURNING i", "DROP TABLE own",
 		"CREATE MATERIALIZED VIEW mv AS SELECT i FROM s", "REFRESH MATERIALIZED VIEW mv", "SHOW MATERIALIZED VIEWS", "SHOW MATERIALIZED VIEW mv",
+		"EXPLAIN STREAMING SELECT i, count(*) FROM s GROUP BY i", "EXPLAIN STREAMING (FORMAT json) SELECT i FROM mv", "EXPLAIN STREAMING (FORMAT text) SELECT random() FROM s",
 		"SHOW CREATE MATERIALIZED VIEW mv", "SHOW JOBS", "SELECT * FROM vega.jobs", "SELECT * FROM vega.materialized_views",
 		"ALTER MATERIALIZED VIEW mv SET (max_staleness = '1 hour')", "DROP MATERIALIZED VIEW mv", "DROP VIEW v", "DROP TABLE s", "DROP SCHEMA other",
 	} {

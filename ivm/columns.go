@@ -18,13 +18,14 @@ type kind struct {
 var (
 	text    = kind{"VARCHAR", arrow.BinaryTypes.String}
 	integer = kind{"BIGINT", arrow.PrimitiveTypes.Int64}
+	boolean = kind{"BOOLEAN", arrow.FixedWidthTypes.Boolean}
 	double  = kind{"DOUBLE", arrow.PrimitiveTypes.Float64}
 	instant = kind{"TIMESTAMP WITH TIME ZONE", &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}}
 	texts   = kind{"VARCHAR[]", arrow.ListOfField(arrow.Field{Name: "item", Type: arrow.BinaryTypes.String, Nullable: true})}
 )
 
 // column is one column of a result whose rows are made from values of T. The
-// value is a string, int64, float64, time.Time, []string, or nil for NULL; a zero time is NULL too.
+// value is a string, int64, bool, float64, time.Time, []string, or nil for NULL; a zero time is NULL too.
 type column[T any] struct {
 	name     string
 	kind     kind
@@ -77,6 +78,8 @@ func put(to array.Builder, v any) {
 		to.(*array.StringBuilder).Append(v)
 	case int64:
 		to.(*array.Int64Builder).Append(v)
+	case bool:
+		to.(*array.BooleanBuilder).Append(v)
 	case float64:
 		to.(*array.Float64Builder).Append(v)
 	case time.Time:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/refresh"
 )
 
@@ -15,6 +16,10 @@ type Binder interface {
 	Place(session any, n ddl.Name) (catalog.Name, error)
 	// Bind makes a query independent of the session.
 	Bind(ctx context.Context, session any, query string) (refresh.Bound, error)
+	// Stream plans a query as a streaming view would run it. Why it cannot be one is in the plan; an error says that it is no query.
+	Stream(ctx context.Context, session any, query string) (*plan.Plan, error)
+	// Close lets go of what planning needs; what is asked later opens it again.
+	Close() error
 }
 
 // Tables makes and changes the lake's tables behind views. What takes several steps is finished or undone when it is interrupted.

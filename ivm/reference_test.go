@@ -9,6 +9,7 @@ import (
 	"github.com/vegadb/vega-flight/docs/tables"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/plan"
 )
 
 // TestReference keeps the tables of the SQL reference as the code has them.
@@ -27,13 +28,28 @@ func TestReference(t *testing.T) {
 		"columns: jobs":      columnTable(jobTable),
 		"columns: cancel":    columnTable(cancelTable),
 		"columns: sources":   columnTable(sourceTable),
+		"columns: explain":   columnTable(explainTable),
+		"reasons: streaming": reasonTable(),
 	})
+	known := map[string]bool{"NOT_POPULATED": true, "TABLE_GONE": true} // states
+	for _, c := range plan.Codes() {
+		known[string(c.Code)] = true
+	}
 	for _, name := range regexp.MustCompile("`[A-Z]+(_[A-Z]+)+`").FindAllString(text, -1) {
 		name = strings.Trim(name, "`")
-		if fault.Lookup(name) == nil && name != "NOT_POPULATED" && name != "TABLE_GONE" { // states
+		if fault.Lookup(name) == nil && !known[name] {
 			t.Errorf("the reference names the error %s, which does not exist", name)
 		}
 	}
+}
+
+func reasonTable() string {
+	var b strings.Builder
+	b.WriteString("| reason | |\n|---|---|\n")
+	for _, c := range plan.Codes() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Code, cell(c.Doc))
+	}
+	return b.String()
 }
 
 func optionTable(specs []ddl.OptionSpec) string {

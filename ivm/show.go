@@ -54,6 +54,8 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 			return Result{}, place(err, s.IDOffset)
 		}
 		return jobTable.result(c.reading(j)...), nil
+	case *ddl.ExplainStreaming:
+		return e.explain(ctx, c, s)
 	}
 	return Result{}, fault.NotYetSupported.Newf("%s", stmt.Verb())
 }

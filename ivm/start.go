@@ -40,7 +40,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	err := e.jobs.Close(ctx)
 	e.stop()
 	e.group.Wait()
-	return err
+	return errors.Join(err, e.c.Binder.Close())
 }
 
 // keepUp repeats upkeep, and does it when it is asked for, until ctx ends.

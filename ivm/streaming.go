@@ -34,7 +34,7 @@ func streaming(stmt ddl.Statement) (name *ddl.Name, yes bool) {
 		return &s.Name, true
 	case *ddl.ExplainAnalyze:
 		return &s.Name, true
-	case *ddl.ExplainStreaming, *ddl.Subscribe:
+	case *ddl.Subscribe:
 		return nil, true
 	}
 	return nil, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/gate"
@@ -16,7 +17,12 @@ import (
 )
 
 // Binder binds in sessions of one lake.
-type Binder struct{ Lake *ducklake.Lake }
+type Binder struct {
+	Lake *ducklake.Lake
+
+	mu      sync.Mutex
+	planner *Planner // nil until a query is streamed
+}
 
 // session is what a caller's session must be.
 func (b *Binder) session(s any) (*ducklake.Session, error) {

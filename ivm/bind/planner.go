@@ -60,7 +60,7 @@ func (p *Planner) open(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fault.InternalError.Wrap(err, "opening the planner"), p.Close())
+			err = errors.Join(fault.InternalError.Wrap(err, "opening the planner"), p.close())
 		}
 	}()
 	if p.conn, err = p.db.Connect(); err != nil {
@@ -88,18 +88,65 @@ func (p *Planner) open(ctx context.Context) (err error) {
 			p.session[r[0].(string)] = true
 		}
 	}
-	for _, name := range unstable {
+	for name := range sessionValues {
 		p.session[name] = true
 	}
 	return nil
 }
 
-// unstable are functions that DuckDB calls consistent although they give something of the clock or the session.
-var unstable = []string{"current_localtimestamp", "current_localtime", "current_user", "session_user", "user", "current_role", "current_catalog",
-	"current_setting", "getvariable", "pg_postmaster_start_time", "pg_conf_load_time"}
+// sessionValues are functions that DuckDB calls consistent although they give something of the session; some are constants before there
+// is a plan.
+var sessionValues = map[string]bool{"current_user": true, "session_user": true, "user": true, "current_role": true, "current_catalog": true,
+	"current_setting": true, "getvariable": true, "pg_postmaster_start_time": true, "pg_conf_load_time": true, "current_localtimestamp": true,
+	"current_localtime": true}
 
-// Close ends the instance.
+// sessionWords names those that stand in the query's text.
+func sessionWords(parsed string, sources []*plan.Source) []string {
+	var root any
+	if json.Unmarshal([]byte(parsed), &root) != nil {
+		return nil
+	}
+	columns := map[string]bool{}
+	for _, s := range sources {
+		for _, c := range s.Columns {
+			columns[strings.ToLower(c.Name)] = true
+		}
+	}
+	var out []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			name, _ := v["function_name"].(string)
+			if names, ok := v["column_names"].([]any); ok && v["class"] == "COLUMN_REF" && len(names) == 1 {
+				if name, _ = names[0].(string); columns[strings.ToLower(name)] {
+					name = ""
+				}
+			}
+			if name = strings.ToLower(name); sessionValues[name] && clockTypes[name] == "" {
+				out = append(out, name)
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(root)
+	return out
+}
+
+// Close ends the instance, after the query that is being planned.
 func (p *Planner) Close() error {
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	return p.close()
+}
+
+func (p *Planner) close() error {
 	var err error
 	if p.conn != nil {
 		err = p.conn.Close()
@@ -129,7 +176,7 @@ func (p *Planner) Input(ctx context.Context, q Query) (_ plan.Input, err error) 
 	}
 	defer func() { <-p.turn }()
 	if p.db == nil || p.db.Poisoned() != nil {
-		if err := errors.Join(p.Close(), p.open(ctx)); err != nil {
+		if err := errors.Join(p.close(), p.open(ctx)); err != nil {
 			return plan.Input{}, err
 		}
 	}
@@ -178,6 +225,9 @@ func (p *Planner) begin(ctx context.Context, q Query) error {
 				cols[i] += " COLLATE " + c.Type.Collation
 			}
 		}
+		if len(cols) == 0 { // count(*) alone
+			cols = []string{`"no column" BOOLEAN`}
+		}
 		if err := run("CREATE TABLE " + lake + "." + metadata.QuoteIdent(schema) + "." + metadata.QuoteIdent(s.Name) + " (" + strings.Join(cols, ", ") + ")"); err != nil {
 			return err
 		}
@@ -194,7 +244,7 @@ func (p *Planner) begin(ctx context.Context, q Query) error {
 func (p *Planner) rollback(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := p.conn.Exec(ctx, "ROLLBACK"); err != nil {
-		return p.Close()
+		return p.close()
 	}
 	return nil
 }
@@ -217,7 +267,7 @@ func (p *Planner) ask(ctx context.Context, q Query) (plan.Input, error) {
 	if err != nil {
 		return in, err
 	}
-	for _, name := range p.sessionCalls(unoptimized) {
+	for _, name := range append(p.sessionCalls(unoptimized), sessionWords(parsed, q.Sources)...) {
 		in.Reasons = append(in.Reasons, plan.Reason{Code: plan.VolatileFunction, Position: plan.NoPosition,
 			Message: name + " gives something of the session or the moment, which no change of a source tells"})
 	}

@@ -119,7 +119,7 @@ func (c *cursor) explainOurs() Statement {
 	return nil
 }
 
-// explainStreaming parses EXPLAIN STREAMING query | EXPLAIN STREAMING ANALYZE name.
+// explainStreaming parses EXPLAIN STREAMING [(FORMAT rows | text | json)] query | EXPLAIN STREAMING ANALYZE name.
 func (c *cursor) explainStreaming() Statement {
 	c.expect("EXPLAIN", "STREAMING")
 	if c.accept("ANALYZE") {
@@ -129,8 +129,31 @@ func (c *cursor) explainStreaming() Statement {
 		return s
 	}
 	s := &ExplainStreaming{}
+	if t, ok := c.peek(0); ok && t.isSymbol("(") {
+		if t, ok := c.peek(1); ok && t.is("FORMAT") {
+			s.Format = c.explainFormat()
+		}
+	}
 	s.Query, s.QueryOffset = c.rest("a query")
 	return s
+}
+
+// explainFormat parses (FORMAT rows | text | json).
+func (c *cursor) explainFormat() ExplainFormat {
+	c.expectSymbol("(")
+	c.expect("FORMAT")
+	format := ExplainRows
+	switch {
+	case c.accept("ROWS"):
+	case c.accept("TEXT"):
+		format = ExplainText
+	case c.accept("JSON"):
+		format = ExplainJSON
+	default:
+		c.syntax("rows, text or json")
+	}
+	c.expectSymbol(")")
+	return format
 }
 
 // subscribe parses SUBSCRIBE TO name [WITH (…)].

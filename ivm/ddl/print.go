@@ -152,7 +152,12 @@ func (s *ShowView) String() string { return s.Verb() + " " + s.Name.String() }
 
 func (s *ShowCreate) String() string { return s.Verb() + " " + s.Name.String() }
 
-func (s *ExplainStreaming) String() string { return s.Verb() + " " + s.Query }
+func (s *ExplainStreaming) String() string {
+	if s.Format != ExplainRows {
+		return s.Verb() + " (FORMAT " + string(s.Format) + ") " + s.Query
+	}
+	return s.Verb() + " " + s.Query
+}
 
 func (s *ExplainAnalyze) String() string { return s.Verb() + " " + s.Name.String() }
 

@@ -136,11 +136,22 @@ type ShowCreate struct {
 	NameOffset int
 }
 
-// ExplainStreaming is EXPLAIN STREAMING query.
+// ExplainStreaming is EXPLAIN STREAMING [(FORMAT rows | text | json)] query.
 type ExplainStreaming struct {
+	Format      ExplainFormat
 	Query       string
 	QueryOffset int
 }
+
+// ExplainFormat is the form of an explanation.
+type ExplainFormat string
+
+// The forms: a row for each operator, or all of it as one text.
+const (
+	ExplainRows ExplainFormat = ""
+	ExplainText ExplainFormat = "text"
+	ExplainJSON ExplainFormat = "json"
+)
 
 // ExplainAnalyze is EXPLAIN STREAMING ANALYZE name.
 type ExplainAnalyze struct {

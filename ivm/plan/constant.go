@@ -112,7 +112,7 @@ func (d *decoder) value(t row.Type, raw *tree, depth int) (any, error) {
 			return bad()
 		}
 		return Interval{int32(m), int32(n), u}, nil
-	case row.TimeTZ, row.Bit, row.BigNum, row.Geometry, row.Null, row.Invalid:
+	case row.Bit, row.BigNum, row.Geometry, row.Null, row.Invalid:
 		return bad()
 	case row.List, row.Array, row.Struct, row.Map, row.Union:
 		var out Elements
@@ -264,6 +264,13 @@ func (e *Constant) integer(v int64) string {
 			return "'24:00:00'"
 		}
 		return fmt.Sprintf("make_time(%d, %d, CAST(%d AS DOUBLE) / 1000000)", v/3600_000_000, v/60_000_000%60, v%60_000_000)
+	case row.TimeTZ:
+		micros, offset, sign := v>>24, 57599-v&0xffffff, '+'
+		if offset < 0 {
+			offset, sign = -offset, '-'
+		}
+		return fmt.Sprintf("'%02d:%02d:%02d.%06d%c%02d:%02d:%02d'", micros/3600_000_000, micros/60_000_000%60, micros/1_000_000%60, micros%1_000_000,
+			sign, offset/3600, offset/60%60, offset%60)
 	case row.TimeNS:
 		return fmt.Sprintf("'%02d:%02d:%02d.%09d'", v/3600_000_000_000, v/60_000_000_000%60, v/1_000_000_000%60, v%1_000_000_000)
 	case row.Timestamp, row.TimestampTZ, row.TimestampS, row.TimestampMS, row.TimestampNS:

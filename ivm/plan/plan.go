@@ -97,6 +97,26 @@ func renamed(root Node, names []string) Node {
 	return &Project{root, allRefs(cols), names}
 }
 
+// Unplanned is the plan of a query that is refused before it is planned.
+func Unplanned(reasons ...Reason) *Plan {
+	return build(&Input{}, &Unsupported{Type: "query", Reasons: reasons, Pos: NoPosition})
+}
+
+// Shift moves the positions of all reasons, for a query that stands in a longer text.
+func (p *Plan) Shift(by int) {
+	move := func(rs []Reason) {
+		for i := range rs {
+			if rs[i].Position != NoPosition {
+				rs[i].Position += by
+			}
+		}
+	}
+	move(p.Reasons)
+	for _, i := range p.Nodes {
+		move(i.Reasons)
+	}
+}
+
 // Admitted says that the query can be maintained.
 func (p *Plan) Admitted() bool { return len(p.Reasons) == 0 }
 

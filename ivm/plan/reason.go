@@ -7,23 +7,51 @@ type Code string
 
 // The reasons. A name never changes its meaning.
 const (
-	VolatileFunction   Code = "VOLATILE_FUNCTION"    // two evaluations may give two values
-	ClockOutsideFilter Code = "CLOCK_OUTSIDE_FILTER" // now() and its like elsewhere than in a comparison that filters rows
-	NoTotalOrder       Code = "NO_TOTAL_ORDER"       // the value is an order of rows, and none is given
-	UnboundedState     Code = "UNBOUNDED_STATE"      // a source without end, and nothing that lets state go
-	UnstableType       Code = "UNSTABLE_TYPE"        // the type is not kept unchanged
-	RecursiveQuery     Code = "RECURSIVE_QUERY"      // WITH RECURSIVE
-	Sample             Code = "SAMPLE"               // TABLESAMPLE
-	PositionalJoin     Code = "POSITIONAL_JOIN"      // tables have no order
-	ComputedLimit      Code = "COMPUTED_LIMIT"       // LIMIT or OFFSET that is not a constant, or a percentage
-	RowIdentifier      Code = "ROW_IDENTIFIER"       // rowid and other columns that say where a row lies
-	TableFunction      Code = "TABLE_FUNCTION"       // rows that come from no table
-	ApproximateResult  Code = "APPROXIMATE_RESULT"   // an aggregate whose value depends on the order of its input
-	UnknownOperator    Code = "UNKNOWN_OPERATOR"     // an operator of DuckDB that is not known here
-	UnknownExpression  Code = "UNKNOWN_EXPRESSION"   // likewise an expression
-	UnknownSource      Code = "UNKNOWN_SOURCE"       // a table that is none of the sources
-	PlanUnreadable     Code = "PLAN_UNREADABLE"      // the plan is not what DuckDB makes
+	VolatileFunction   Code = "VOLATILE_FUNCTION"
+	ClockOutsideFilter Code = "CLOCK_OUTSIDE_FILTER"
+	NoTotalOrder       Code = "NO_TOTAL_ORDER"
+	UnboundedState     Code = "UNBOUNDED_STATE"
+	UnstableType       Code = "UNSTABLE_TYPE"
+	RecursiveQuery     Code = "RECURSIVE_QUERY"
+	Sample             Code = "SAMPLE"
+	PositionalJoin     Code = "POSITIONAL_JOIN"
+	ComputedLimit      Code = "COMPUTED_LIMIT"
+	RowIdentifier      Code = "ROW_IDENTIFIER"
+	TableFunction      Code = "TABLE_FUNCTION"
+	ApproximateResult  Code = "APPROXIMATE_RESULT"
+	UnknownOperator    Code = "UNKNOWN_OPERATOR"
+	UnknownExpression  Code = "UNKNOWN_EXPRESSION"
+	UnknownSource      Code = "UNKNOWN_SOURCE"
+	PlanUnreadable     Code = "PLAN_UNREADABLE"
 )
+
+// CodeDoc is a reason's name with a sentence for the documentation.
+type CodeDoc struct {
+	Code Code
+	Doc  string
+}
+
+// Codes are all reasons, in the order of the documentation.
+func Codes() []CodeDoc {
+	return []CodeDoc{
+		{VolatileFunction, "Two evaluations may give two values: random(), uuid(), the session's user or schema."},
+		{ClockOutsideFilter, "now() or its like is used otherwise than in a comparison with a column that filters rows."},
+		{NoTotalOrder, "The value is an order of rows (list, string_agg, first, row_number, lag), and no ORDER BY gives one."},
+		{ApproximateResult, "The aggregate gives another value when the same rows come in another order."},
+		{UnboundedState, "A source has no end, and neither a window of its watermark nor the clock lets state go."},
+		{UnstableType, "The lake does not keep values of the type unchanged."},
+		{RecursiveQuery, "The query is WITH RECURSIVE."},
+		{Sample, "A sample is another one each time."},
+		{PositionalJoin, "Rows of a table have no places."},
+		{ComputedLimit, "LIMIT or OFFSET is not a constant, or is a percentage."},
+		{RowIdentifier, "rowid and its like say where a row lies, not what it is."},
+		{TableFunction, "Rows come from a function and not from a table."},
+		{UnknownOperator, "DuckDB plans the query with an operator that is not known."},
+		{UnknownExpression, "Likewise with an expression."},
+		{UnknownSource, "The query reads a table that is none of its sources."},
+		{PlanUnreadable, "DuckDB's plan is not of the form that is known."},
+	}
+}
 
 // Reason is why something in a query cannot be maintained.
 type Reason struct {
