@@ -214,6 +214,11 @@ func (m *modelCase) check(t *testing.T, seed uint64, steps int, self bool) {
 	if d := tables.dump(); d != "" {
 		fail("state that is left:\n%s", d)
 	}
+	for name, t := range tables {
+		if n := t.Heap().Size(); n != 0 {
+			fail("%s holds %d bytes of long values of rows that are gone", name, n)
+		}
+	}
 	if got := errorCounts(g); len(got) != 0 {
 		fail("errors that are left: %v", got)
 	}
