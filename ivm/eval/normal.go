@@ -2,6 +2,8 @@ package eval
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -56,7 +58,7 @@ func KeyExpr(c *plan.ColumnRef) plan.Expr {
 	case t.Kind == row.TimeTZ:
 		return call("timetz_byte_comparable", word, c)
 	case t.Nested():
-		return sortKey(c, "ASC NULLS LAST")
+		return orNull(c, createSortKey(carriedOver(c), "ASC NULLS LAST"))
 	}
 	return c
 }
@@ -83,11 +85,7 @@ func OrderExprs(c *plan.ColumnRef, desc, nullsFirst bool) []plan.Expr {
 	} else {
 		how += " NULLS LAST"
 	}
-	var e plan.Expr = c
-	if c.Type.Kind == row.Interval {
-		e = call("normalized_interval", c.Type, c)
-	}
-	return []plan.Expr{call("create_sort_key", row.Type{Kind: row.Blob}, e, textConstant(how))}
+	return []plan.Expr{createSortKey(sortable(c), how)}
 }
 
 // AscendingExprs are fields whose order as words or bytes is the ascending order of a column; all are NULL when it is.
@@ -144,15 +142,77 @@ func ordered(t row.Type) bool {
 
 // sortKey is DuckDB's key of an order, but NULL for NULL.
 func sortKey(c *plan.ColumnRef, how string) plan.Expr {
-	var e plan.Expr = c
-	if c.Type.Kind == row.Interval {
-		e = call("normalized_interval", c.Type, c)
+	return orNull(c, createSortKey(sortable(c), how))
+}
+
+// orNull is NULL where of is.
+func orNull(of, e plan.Expr) plan.Expr {
+	return nullAsNull(of, &plan.Constant{Typed: plan.Typed{Type: e.Result(), Pos: plan.NoPosition}}, e)
+}
+
+// nullAsNull is null where of is NULL.
+func nullAsNull(of plan.Expr, null, other plan.Expr) plan.Expr {
+	isNull := &plan.IsNull{Typed: plan.Typed{Type: boolean, Pos: plan.NoPosition}, Child: of}
+	return &plan.Case{Typed: plan.Typed{Type: other.Result(), Pos: plan.NoPosition}, Whens: []plan.When{{If: isNull, Then: null}}, Else: other}
+}
+
+// createSortKey is DuckDB's key of the value. That of an ENUM is a number, whose order is that of its bytes.
+func createSortKey(e plan.Expr, how string) plan.Expr {
+	t := row.Type{Kind: row.Blob}
+	if e.Result().Kind == row.Enum {
+		t = row.Type{Kind: row.Int64}
 	}
-	blob := row.Type{Kind: row.Blob}
-	key := call("create_sort_key", blob, e, textConstant(how))
-	null := &plan.Constant{Typed: plan.Typed{Type: blob, Pos: plan.NoPosition}}
-	isNull := &plan.IsNull{Typed: plan.Typed{Type: row.Type{Kind: row.Bool}, Pos: plan.NoPosition}, Child: c}
-	return &plan.Case{Typed: plan.Typed{Type: blob, Pos: plan.NoPosition}, Whens: []plan.When{{If: isNull, Then: null}}, Else: key}
+	return call("create_sort_key", t, e, textConstant(how))
+}
+
+// sortable is what ORDER BY makes of a value before it takes its key. Values inside others it leaves as they are.
+func sortable(c *plan.ColumnRef) plan.Expr {
+	switch c.Type.Kind {
+	case row.Interval:
+		return call("normalized_interval", c.Type, c)
+	case row.TimeTZ:
+		return call("timetz_byte_comparable", word, c)
+	}
+	return c
+}
+
+// carriedOver is the value with each INTERVAL in it, whose keys differ where DuckDB says that they are equal, in its normal form.
+func carriedOver(e plan.Expr) plan.Expr {
+	t := e.Result()
+	if !hasInterval(t) {
+		return e
+	}
+	switch t.Kind {
+	case row.Interval:
+		return call("normalized_interval", t, e)
+	case row.List, row.Array:
+		p := &plan.ParamRef{Typed: plan.Typed{Type: t.Children[0], Pos: plan.NoPosition}, Name: "element"}
+		f := call("list_transform", row.Type{Kind: row.List, Children: t.Children}, e).(*plan.Function)
+		f.Lambda = &plan.Lambda{Params: []string{p.Name}, Body: carriedOver(p)}
+		return f
+	case row.Map:
+		entry := row.Type{Kind: row.Struct, Names: []string{"key", "value"}, Children: t.Children}
+		return carriedOver(call("map_entries", row.Type{Kind: row.List, Children: []row.Type{entry}}, e))
+	case row.Struct:
+		names := make([]string, len(t.Children))
+		fields := make([]plan.Expr, len(t.Children))
+		for i, c := range t.Children {
+			at := &plan.Constant{Typed: plan.Typed{Type: row.Type{Kind: row.Int64}, Pos: plan.NoPosition}, Value: int64(i + 1)}
+			get := "struct_extract_at"
+			var field plan.Expr = at
+			if t.Names[i] != "" {
+				get, field = "struct_extract", textConstant(t.Names[i])
+			}
+			names[i], fields[i] = "f"+strconv.Itoa(i), carriedOver(call(get, c, e, field))
+		}
+		pack := call("struct_pack", row.Type{Kind: row.Struct, Names: names, Children: t.Children}, fields...)
+		return orNull(e, pack)
+	}
+	return e
+}
+
+func hasInterval(t row.Type) bool {
+	return t.Kind == row.Interval || slices.ContainsFunc(t.Children, hasInterval)
 }
 
 func call(name string, t row.Type, args ...plan.Expr) plan.Expr {
