@@ -86,50 +86,69 @@ func (w *CellWriter) SetList(i, n int) (int, error) {
 }
 
 // arena keeps the texts of a slot in memory that is not Go's, so that DuckDB's vectors may point to them, without a call into C
-// for each.
+// for each. It forgets them one turn late: a statement that stays open still has the last chunk of the turn before.
 type arena struct {
-	blocks []arenaBlock
-	at     int // block that is written
+	turns [2]pool
+	turn  int
+}
+
+func (a *arena) put(b []byte) unsafe.Pointer { return a.turns[a.turn].put(b) }
+
+func (a *arena) next() {
+	a.turn ^= 1
+	a.turns[a.turn].reset()
+}
+
+func (a *arena) free() {
+	for i := range a.turns {
+		a.turns[i].free()
+	}
+}
+
+// pool is blocks of memory that are filled one after the other.
+type pool struct {
+	blocks []block
+	at     int // the one that is being filled
 	used   int
 }
 
-type arenaBlock struct {
+type block struct {
 	p    unsafe.Pointer
 	size int
 }
 
-const arenaSize = 1 << 18
+const blockSize = 1 << 18
 
-func (a *arena) put(b []byte) unsafe.Pointer {
-	for a.at < len(a.blocks) && a.blocks[a.at].size-a.used < len(b) {
-		a.at, a.used = a.at+1, 0
+func (p *pool) put(b []byte) unsafe.Pointer {
+	for p.at < len(p.blocks) && p.blocks[p.at].size-p.used < len(b) {
+		p.at, p.used = p.at+1, 0
 	}
-	if a.at == len(a.blocks) {
-		size := max(arenaSize, len(b))
-		a.blocks = append(a.blocks, arenaBlock{C.malloc(C.size_t(size)), size})
+	if p.at == len(p.blocks) {
+		size := max(blockSize, len(b))
+		p.blocks = append(p.blocks, block{C.malloc(C.size_t(size)), size})
 	}
-	p := unsafe.Add(a.blocks[a.at].p, a.used)
-	copy(unsafe.Slice((*byte)(p), len(b)), b)
-	a.used += len(b)
-	return p
+	at := unsafe.Add(p.blocks[p.at].p, p.used)
+	copy(unsafe.Slice((*byte)(at), len(b)), b)
+	p.used += len(b)
+	return at
 }
 
 // reset forgets the texts; of the memory it keeps a few blocks.
-func (a *arena) reset() {
-	kept := a.blocks[:0]
-	for i, b := range a.blocks {
-		if i < 16 && b.size == arenaSize {
+func (p *pool) reset() {
+	kept := p.blocks[:0]
+	for _, b := range p.blocks {
+		if len(kept) < 8 && b.size == blockSize {
 			kept = append(kept, b)
 		} else {
 			C.free(b.p)
 		}
 	}
-	a.blocks, a.at, a.used = kept, 0, 0
+	p.blocks, p.at, p.used = kept, 0, 0
 }
 
-func (a *arena) free() {
-	for _, b := range a.blocks {
+func (p *pool) free() {
+	for _, b := range p.blocks {
 		C.free(b.p)
 	}
-	*a = arena{}
+	*p = pool{}
 }

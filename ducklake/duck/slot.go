@@ -102,8 +102,9 @@ func (s *Slot) decide(columns []Column) error {
 	return nil
 }
 
-// Forget frees what was written for earlier chunks. No statement that reads the slot may still have rows of them.
-func (s *Slot) Forget() { s.sheet.arena.reset() }
+// Forget begins another turn: what was written in the turn before the last is freed. A statement over the slot that stays open must
+// have given all its rows of that turn.
+func (s *Slot) Forget() { s.sheet.arena.next() }
 
 // Close drops the view. It needs the connection free.
 func (s *Slot) Close() error {
