@@ -146,6 +146,17 @@ func project(from *row.Layout, fields ...int) *projection {
 	return projectOrdered(from, fields, ops)
 }
 
+// placed makes a projection of fields of from to some fields of rows of another layout.
+func placed(to, from *row.Layout, at, fields []int) *projection {
+	p := &projection{layout: to, from: from}
+	for k, f := range fields {
+		i := at[k]
+		p.moves = append(p.moves, move{two: from.Types[f].Words() == 2, src: from.Off[f], dst: to.Off[i],
+			sn: f >> 6, sb: uint(f) & 63, dn: i >> 6, db: uint(i) & 63})
+	}
+	return p
+}
+
 func projectOrdered(from *row.Layout, fields []int, ops []transform) *projection {
 	types := make([]row.Type, len(fields))
 	for i, f := range fields {
@@ -165,6 +176,11 @@ func (p *projection) row(dst, src []uint64) {
 	for i := range p.layout.Nulls {
 		dst[i] = 0
 	}
+	p.onto(dst, src)
+}
+
+// onto writes the fields to a row that has no NULL there.
+func (p *projection) onto(dst, src []uint64) {
 	for i := range p.moves {
 		m := &p.moves[i]
 		if src[m.sn]>>m.sb&1 != 0 {

@@ -84,7 +84,7 @@ func NativeFunction(f Function, input *row.Layout) bool {
 	case "quantile_disc":
 		return ordered && f.Result.Equal(t)
 	case "median", "quantile_cont":
-		return (isFloat(t) && f.Result.Equal(t) || wordInteger(t) && f.Result.Kind == row.Double) && len(f.Sort) == 0
+		return (t.Kind == row.Double || wordInteger(t)) && f.Result.Kind == row.Double && len(f.Sort) == 0
 	}
 	return false
 }

@@ -151,5 +151,5 @@ func (v *quantileValue) number(e []uint64) float64 {
 	return float64(int64(w))
 }
 
-// between is DuckDB's interpolation.
+// between is DuckDB's interpolation of DOUBLE.
 func between(lo, d, hi float64) float64 { return lo*(1-d) + hi*d }

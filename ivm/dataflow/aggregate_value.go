@@ -34,8 +34,8 @@ func (c *group) null(i int) error { c.layout.SetNull(c.dst, i); return nil }
 func (c *group) set(i int, v uint64) error { c.layout.Set(c.dst, i, v); return nil }
 
 func (c *group) float(i int, x float64) error {
-	if c.layout.Types[i].Kind == row.Float {
-		return c.set(i, uint64(math.Float32bits(float32(x))))
+	if x != x {
+		return c.set(i, oneNaN) // Go's own is another
 	}
 	return c.set(i, math.Float64bits(x))
 }

@@ -3,6 +3,7 @@ package dataflow
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
@@ -40,7 +41,9 @@ type topK struct {
 	layout *row.Layout
 	prep   preparation
 	p      *partitions
-	shown  *projection // an entry's output row
+	shown  *projection // of an entry, to the output row
+	keyed  *projection // of a partition's key: those fields of the output are not in the entry
+	key    []uint64
 	ends   []end
 	cursor state.Cursor
 	row    []uint64
@@ -68,19 +71,13 @@ type boundary struct {
 // NewTopK makes a top-k.
 func NewTopK(spec TopKSpec, tables Tables) (Operator, error) {
 	t := &topK{spec: spec, prep: newPreparation(spec.Prepare, spec.Input)}
-	t.p = newPartitions(spec.Input, spec.Partition, spec.Order, spec.Row)
-	fields := make([]int, len(spec.Row))
-	for i := range fields {
-		fields[i] = len(spec.Order) + i
-	}
-	t.shown = project(t.p.entry.layout, fields...)
+	t.place()
 	t.p.setOrder(len(spec.Order))
-	t.layout = t.shown.layout
 	if spec.Number {
 		t.number = newNumbers(t)
 		t.layout = t.number.was.Layout
 	}
-	t.row = make([]uint64, t.shown.layout.Words)
+	t.row = make([]uint64, t.layout.Words)
 	top := int64(math.MaxInt64)
 	if spec.Limit >= 0 && spec.Limit <= math.MaxInt64-spec.Offset {
 		top = spec.Limit + spec.Offset
@@ -96,6 +93,27 @@ func NewTopK(spec TopKSpec, tables Tables) (Operator, error) {
 	var err error
 	t.p.table, err = tables.Table(spec.Name, t.p.spec(len(spec.Order)))
 	return t, err
+}
+
+// place finds where the output's fields are kept: those of a partition's key need not be in every entry.
+func (t *topK) place() {
+	spec := &t.spec
+	key := project(spec.Input, spec.Partition...).layout
+	var kept, fromEntry, atEntry, fromKey, atKey []int
+	types := make([]row.Type, len(spec.Row))
+	for i, f := range spec.Row {
+		types[i] = spec.Input.Types[f]
+		if k := slices.Index(spec.Partition, f); k >= 0 && key.Fixed() && !spec.Number {
+			fromKey, atKey = append(fromKey, k), append(atKey, i)
+			continue
+		}
+		fromEntry, atEntry = append(fromEntry, len(spec.Order)+len(kept)), append(atEntry, i)
+		kept = append(kept, f)
+	}
+	t.p = newPartitions(spec.Input, spec.Partition, spec.Order, kept)
+	t.layout = row.NewLayout(types...)
+	t.shown = placed(t.layout, t.p.entry.layout, atEntry, fromEntry)
+	t.keyed = placed(t.layout, t.p.key.layout, atKey, fromKey)
 }
 
 // setOrder says how many fields of an entry are its order row.
@@ -120,27 +138,34 @@ func (t *topK) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 	for s, ref := range t.p.touched {
 		changed := t.p.of(s)
 		t.before(ref)
+		t.key = t.p.table.Key(ref)
 		if t.number != nil {
 			if err := t.number.step(ref, changed, b, out); err != nil {
 				return err
 			}
 			continue
 		}
+		near := false
 		for _, i := range changed {
 			w := b.Weights[i]
 			x := t.p.rows.Row(int(i))
 			for k := range t.ends {
-				if d := &t.ends[k]; d.was.after(t.p.entry.layout, x, b.Heap) {
+				d := &t.ends[k]
+				order := d.was.order(t.p.entry.layout, x, b.Heap)
+				if order < 0 {
 					t.give(out, x, b.Heap, d.sign*w)
 				}
+				near = near || order <= 0
 			}
 			t.below += t.p.add(ref, i, w)
 		}
 		if t.below != 0 {
 			return t.p.check(ref, changed, b)
 		}
-		t.after(ref, out)
-		t.p.drop(ref)
+		if near {
+			t.after(ref, out)
+			t.p.drop(ref)
+		}
 	}
 	return t.p.table.Err()
 }
@@ -149,14 +174,21 @@ func (t *topK) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 func (t *topK) give(out *zset.Batch, entry []uint64, h *row.Heap, w int64) {
 	if w != 0 {
 		t.shown.row(t.row, entry)
+		t.keyed.onto(t.row, t.key)
 		out.Append(t.row, h, w)
 	}
 }
 
-// after says that x is before the boundary.
-func (b *boundary) after(l *row.Layout, x []uint64, h *row.Heap) bool {
-	return !b.there || compareEntries(l, x, h, b.entry, &b.heap) < 0
+// order says whether x is before the boundary (negative), at it, or behind it.
+func (b *boundary) order(l *row.Layout, x []uint64, h *row.Heap) int {
+	if !b.there {
+		return -1
+	}
+	return compareEntries(l, x, h, b.entry, &b.heap)
 }
+
+// after says that x is before the boundary.
+func (b *boundary) after(l *row.Layout, x []uint64, h *row.Heap) bool { return b.order(l, x, h) < 0 }
 
 // before finds the boundaries of a partition as it was.
 func (t *topK) before(ref state.Ref) {
@@ -271,6 +303,7 @@ func (t *topK) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 	l, table := t.p.entry.layout, t.p.table
 	var err error
 	table.Each(func(ref state.Ref) bool {
+		t.key = table.Key(ref)
 		if t.number != nil {
 			t.find(ref, t.ends[0].n, &t.ends[0].is)
 			t.number.list(ref, out)

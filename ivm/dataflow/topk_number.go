@@ -13,7 +13,7 @@ type numbers struct {
 }
 
 func newNumbers(t *topK) *numbers {
-	types := append([]row.Type(nil), t.shown.layout.Types...)
+	types := append([]row.Type(nil), t.layout.Types...)
 	l := row.NewLayout(append(types, row.Type{Kind: row.Int64})...)
 	return &numbers{t: t, was: zset.New(l), is: zset.New(l)}
 }
