@@ -15,6 +15,8 @@ type BuildOptions struct {
 	Tables    Tables         // where state lies; nil is in memory
 	Evaluator eval.Evaluator // of expressions that have no path in Go
 	TimeZone  string         // of the view; "" is UTC
+	// Parallelism is how many shards an operator with keys has; 0 is 1. The tables must be Parted for more.
+	Parallelism int
 	// Groups evaluates functions over the kept rows of groups or of partitions; nil refuses the functions that need it.
 	Groups eval.Groups
 }
@@ -91,6 +93,45 @@ func (b *builder) readSources() {
 		b.list = append(b.list, in)
 		b.graph.Source(s.String(), in.Layout())
 	}
+}
+
+// sharded adds an operator that is made for each shard. keys are, for each input, the expressions whose values decide
+// which rows meet; without any, all rows may meet and there is one shard.
+func (b *builder) sharded(n plan.Node, what string, in []int, keys [][]plan.Expr, make func(name string, t Tables) (Operator, error)) (int, error) {
+	name := b.name(what)
+	count := b.o.Parallelism
+	for _, k := range keys {
+		if len(k) == 0 {
+			count = 1
+		}
+	}
+	parted, ok := b.o.Tables.(Parted)
+	if count <= 1 || !ok {
+		op, err := make(name, b.o.Tables)
+		if err != nil {
+			return 0, err
+		}
+		return b.add(n, what, op, in...), nil
+	}
+	var parts []Operator
+	for i := range count {
+		op, err := make(name, parted.Part(i, count))
+		if err != nil {
+			return 0, err
+		}
+		parts = append(parts, op)
+	}
+	var routers []Program
+	var layouts []*row.Layout
+	for i, k := range keys {
+		layouts = append(layouts, b.layout(in[i]))
+		p, err := b.keyProgram(layouts[i], k)
+		if err != nil {
+			return 0, err
+		}
+		routers = append(routers, p)
+	}
+	return b.add(n, what, newSharded(parts, routers, layouts), in...), nil
 }
 
 func (b *builder) options() eval.Options {

@@ -14,18 +14,33 @@ func (b *builder) aggregate(n *plan.Aggregate) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	keys := n.Groups
+	if n.Sets != nil { // a row is in several groups
+		keys = nil
+	}
+	return b.sharded(n, "aggregate", []int{in}, [][]plan.Expr{keys}, func(name string, t Tables) (Operator, error) {
+		spec, err := b.aggregateSpec(n, in)
+		if err != nil {
+			return nil, err
+		}
+		spec.Name = name
+		return NewAggregate(spec, t)
+	})
+}
+
+func (b *builder) aggregateSpec(n *plan.Aggregate, in int) (spec AggregateSpec, err error) {
 	p := b.prepare(in)
-	spec := AggregateSpec{Name: b.name("aggregate"), Sets: n.Sets}
+	spec.Sets = n.Sets
 	for _, g := range n.Groups {
 		spec.Groups = append(spec.Groups, Group{Key: p.key(g), Shown: p.show(g)})
 	}
-	var foreign []plan.Agg
 	for _, a := range n.Aggs {
 		spec.Functions = append(spec.Functions, p.function(a))
 	}
 	for _, g := range n.Groupings {
 		spec.Functions = append(spec.Functions, Function{Name: "grouping", Args: g, Result: row.Type{Kind: row.Int64}})
 	}
+	var foreign []plan.Agg
 	for i, f := range spec.Functions[:len(n.Aggs)] {
 		if !NativeFunction(f, p.layout()) {
 			foreign = append(foreign, n.Aggs[i])
@@ -38,17 +53,11 @@ func (b *builder) aggregate(n *plan.Aggregate) (int, error) {
 		}
 		spec.Kept = k.fields
 		if spec.Evaluator, err = b.aggregates(&k, foreign); err != nil {
-			return 0, err
+			return spec, err
 		}
 	}
-	if spec.Input, spec.Prepare, err = p.program(); err != nil {
-		return 0, err
-	}
-	op, err := NewAggregate(spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "aggregate", op, in), nil
+	spec.Input, spec.Prepare, err = p.program()
+	return spec, err
 }
 
 func (b *builder) aggregates(k *kept, aggs []plan.Agg) (GroupEvaluator, error) {
@@ -171,57 +180,15 @@ func (b *builder) topK(n *plan.TopK) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n.Number {
-		return b.numbered(n, in)
-	}
-	p := b.prepare(in)
-	spec := TopKSpec{Name: b.name("topk"), Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)),
-		Limit: n.Limit, Offset: n.Offset, Ties: n.WithTies}
-	if spec.Input, spec.Prepare, err = p.program(); err != nil {
-		return 0, err
-	}
-	op, err := NewTopK(spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "topk", op, in), nil
-}
-
-// numbered gives the rows with their places, which move when a row comes in before them.
-func (b *builder) numbered(n *plan.TopK, in int) (int, error) {
-	bigint := row.Type{Kind: row.Int64}
-	name := "row_number"
-	if n.WithTies {
-		name = "rank"
-	}
-	p := b.prepare(in)
-	spec := WindowSpec{Name: b.name("window"), Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)),
-		Functions: []WindowFunction{{Name: name, Result: bigint}}}
-	var err error
-	if spec.Input, spec.Prepare, err = p.program(); err != nil {
-		return 0, err
-	}
-	op, err := NewWindow(spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	all := b.add(n, "window", op, in)
-	place := columnRef(len(n.Columns())-1, bigint)
-	is := func(op plan.CompareOp, v int64) plan.Expr {
-		return &plan.Comparison{Typed: plan.Typed{Type: row.Type{Kind: row.Bool}, Pos: plan.NoPosition}, Op: op, Left: place,
-			Right: &plan.Constant{Typed: plan.Typed{Type: bigint, Pos: plan.NoPosition}, Value: v}}
-	}
-	var bounds []plan.Expr
-	if n.Offset > 0 {
-		bounds = append(bounds, is(plan.Greater, n.Offset))
-	}
-	if n.Limit >= 0 {
-		bounds = append(bounds, is(plan.LessEqual, n.Offset+n.Limit))
-	}
-	if len(bounds) == 0 {
-		return all, nil
-	}
-	return b.program(n, all, columnsOf(n), plan.AndAll(bounds))
+	return b.sharded(n, "topk", []int{in}, [][]plan.Expr{n.Partition}, func(name string, t Tables) (_ Operator, err error) {
+		p := b.prepare(in)
+		spec := TopKSpec{Name: name, Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)),
+			Limit: n.Limit, Offset: n.Offset, Ties: n.WithTies, Number: n.Number}
+		if spec.Input, spec.Prepare, err = p.program(); err != nil {
+			return nil, err
+		}
+		return NewTopK(spec, t)
+	})
 }
 
 // window prepares rows of partition keys, orders, arguments and what is shown.
@@ -230,8 +197,19 @@ func (b *builder) window(n *plan.Window) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return b.sharded(n, "window", []int{in}, [][]plan.Expr{n.Partition}, func(name string, t Tables) (Operator, error) {
+		spec, err := b.windowSpec(n, in)
+		if err != nil {
+			return nil, err
+		}
+		spec.Name = name
+		return NewWindow(spec, t)
+	})
+}
+
+func (b *builder) windowSpec(n *plan.Window, in int) (spec WindowSpec, err error) {
 	p := b.prepare(in)
-	spec := WindowSpec{Name: b.name("window"), Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input))}
+	spec = WindowSpec{Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input))}
 	foreign := *n
 	foreign.Funcs = nil
 	for _, f := range n.Funcs {
@@ -251,22 +229,16 @@ func (b *builder) window(n *plan.Window) (int, error) {
 			foreign.Funcs[i] = f
 		}
 		if b.o.Groups == nil {
-			return 0, fault.NotYetSupported.Newf("the window function %s needs an evaluator", foreign.Funcs[0].Name)
+			return spec, fault.NotYetSupported.Newf("the window function %s needs an evaluator", foreign.Funcs[0].Name)
 		}
 		spec.Kept = k.fields
 		if spec.Evaluator, err = b.o.Groups.Windows(b.ctx, k.layout(), &foreign, b.o.TimeZone); err != nil {
-			return 0, err
+			return spec, err
 		}
 		b.graph.keep(spec.Evaluator)
 	}
-	if spec.Input, spec.Prepare, err = p.program(); err != nil {
-		return 0, err
-	}
-	op, err := NewWindow(spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "window", op, in), nil
+	spec.Input, spec.Prepare, err = p.program()
+	return spec, err
 }
 
 // windowFunction gives the fields of a function that the operator computes itself.

@@ -55,27 +55,37 @@ func (b *builder) join(n *plan.Join) (int, error) {
 			}
 		}
 	}
-	sides := [2]JoinSide{{Layout: l}, {Layout: r}}
-	for i, in := range []*row.Layout{l, r} {
-		if len(keys[i]) == 0 {
-			continue
+	routes := [][]plan.Expr{keys[0], keys[1]}
+	sides := func() (out [2]JoinSide, err error) {
+		for i, in := range []*row.Layout{l, r} {
+			out[i].Layout = in
+			if len(keys[i]) == 0 {
+				continue
+			}
+			if out[i].Keys, err = b.keyProgram(in, keys[i]); err != nil {
+				return out, err
+			}
 		}
-		if sides[i].Keys, err = b.keyProgram(in, keys[i]); err != nil {
-			return 0, err
-		}
+		return out, nil
 	}
 	if asof {
-		return b.asof(n, left, right, sides, nullSafe)
+		return b.asof(n, left, right, routes, sides, nullSafe)
 	}
-	spec := JoinSpec{Kind: joinKinds[n.Kind], Left: sides[0], Right: sides[1], NullSafe: nullSafe, NullAware: asked}
-	if spec.Predicate, err = b.pairs(l, r, others, n.Residual); err != nil {
-		return 0, err
+	if single { // rows without equal values meet as well, and the tables' keys have the value
+		routes = [][]plan.Expr{nil, nil}
 	}
-	op, err := NewJoin(b.name("join"), spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "join", op, left, right), nil
+	return b.sharded(n, "join", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
+		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked}
+		both, err := sides()
+		if err != nil {
+			return nil, err
+		}
+		spec.Left, spec.Right = both[0], both[1]
+		if spec.Predicate, err = b.pairs(l, r, others, n.Residual); err != nil {
+			return nil, err
+		}
+		return NewJoin(name, spec, t)
+	})
 }
 
 func hasOther(cs []plan.Condition) bool {
@@ -105,26 +115,27 @@ func (b *builder) pairs(l, r *row.Layout, conditions []plan.Condition, residual 
 
 var asofOps = map[plan.CompareOp]AsofOp{plan.GreaterEqual: AsofGE, plan.Greater: AsofGT, plan.LessEqual: AsofLE, plan.Less: AsofLT}
 
-func (b *builder) asof(n *plan.Join, left, right int, sides [2]JoinSide, nullSafe []bool) (int, error) {
+func (b *builder) asof(n *plan.Join, left, right int, routes [][]plan.Expr, sides func() ([2]JoinSide, error), nullSafe []bool) (int, error) {
 	last := n.Conditions[len(n.Conditions)-1]
 	op, ok := asofOps[last.Op]
 	if !ok || n.Residual != nil {
 		return 0, fault.NotYetSupported.Newf("the engine has no ASOF join of this form")
 	}
-	spec := AsofSpec{Kind: joinKinds[n.Kind], Left: sides[0], Right: sides[1], NullSafe: nullSafe, Op: op}
-	for i, e := range []plan.Expr{last.Left, last.Right} {
-		p := b.prepareLayout(sides[i].Layout)
-		p.ascending(e)
-		var err error
-		if spec.Order[i], err = p.compile(); err != nil {
-			return 0, err
+	return b.sharded(n, "asof", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
+		both, err := sides()
+		if err != nil {
+			return nil, err
 		}
-	}
-	join, err := NewAsof(b.name("asof"), spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "asof", join, left, right), nil
+		spec := AsofSpec{Kind: joinKinds[n.Kind], Left: both[0], Right: both[1], NullSafe: nullSafe, Op: op}
+		for i, e := range []plan.Expr{last.Left, last.Right} {
+			p := b.prepareLayout(both[i].Layout)
+			p.ascending(e)
+			if spec.Order[i], err = p.compile(); err != nil {
+				return nil, err
+			}
+		}
+		return NewAsof(name, spec, t)
+	})
 }
 
 // distinct keeps one of equal rows.
@@ -133,15 +144,13 @@ func (b *builder) distinct(n *plan.DistinctRows) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	keys, err := b.rowKeys(in)
-	if err != nil {
-		return 0, err
-	}
-	op, err := NewDistinct(b.name("distinct"), DistinctSpec{Layout: b.layout(in), Keys: keys}, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "distinct", op, in), nil
+	return b.sharded(n, "distinct", []int{in}, [][]plan.Expr{columnsOf(n)}, func(name string, t Tables) (Operator, error) {
+		keys, err := b.rowKeys(in)
+		if err != nil {
+			return nil, err
+		}
+		return NewDistinct(name, DistinctSpec{Layout: b.layout(in), Keys: keys}, t)
+	})
 }
 
 // keyProgram makes rows of normal forms.
@@ -180,19 +189,21 @@ func (b *builder) setOp(n *plan.SetOp) (int, error) {
 	if n.Kind == plan.UnionAll {
 		return b.add(n, "union", NewUnion(l), in...), nil
 	}
-	spec := SetOpSpec{Kind: setKinds[n.Kind], Layout: l, Inputs: len(in)}
-	for _, i := range in {
-		keys, err := b.rowKeys(i)
-		if err != nil {
-			return 0, err
-		}
-		if keys != nil {
-			spec.Keys = append(spec.Keys, keys)
-		}
+	routes := make([][]plan.Expr, len(in))
+	for i := range in {
+		routes[i] = columnsOf(n)
 	}
-	op, err := NewSetOp(b.name("setop"), spec, b.o.Tables)
-	if err != nil {
-		return 0, err
-	}
-	return b.add(n, "setop", op, in...), nil
+	return b.sharded(n, "setop", in, routes, func(name string, t Tables) (Operator, error) {
+		spec := SetOpSpec{Kind: setKinds[n.Kind], Layout: l, Inputs: len(in)}
+		for _, i := range in {
+			keys, err := b.rowKeys(i)
+			if err != nil {
+				return nil, err
+			}
+			if keys != nil {
+				spec.Keys = append(spec.Keys, keys)
+			}
+		}
+		return NewSetOp(name, spec, t)
+	})
 }

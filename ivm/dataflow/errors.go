@@ -3,6 +3,7 @@ package dataflow
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // RowError is a row or group that has no value now.
@@ -15,6 +16,7 @@ type RowError struct {
 
 // errorSet is the errors of a graph as a Z-set: an error is there as long as its row is.
 type errorSet struct {
+	mu     sync.Mutex         // shards find errors side by side
 	counts map[RowError]int64 // Count is 0 in the key
 }
 
@@ -22,6 +24,8 @@ func newErrorSet() *errorSet { return &errorSet{counts: map[RowError]int64{}} }
 
 func (s *errorSet) add(node int, row, message string, weight int64) {
 	k := RowError{Node: node, Row: row, Message: message}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if n := s.counts[k] + weight; n != 0 {
 		s.counts[k] = n
 	} else {
