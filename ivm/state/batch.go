@@ -48,7 +48,7 @@ func (t *Table) lookup(b *zset.Batch, refs []Ref) []Ref {
 		to := min(from+ahead, n)
 		part, hashes := refs[from:to], t.hashes[from:to]
 		for i, hash := range hashes {
-			part[i] = t.candidate(hash & tagMask)
+			part[i] = t.candidate(hash >> 32)
 		}
 		words := b.Words[from*w : to*w]
 		if w == 2 && t.store == nil && t.spec.Key.Fixed() { // null bits and a word: the most frequent key

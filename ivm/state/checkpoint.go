@@ -45,6 +45,7 @@ type part struct {
 	starts  [257]uint32
 	stage   int
 	group   int // groups before it are sent
+	ahead   uint64
 }
 
 // bulkAt is the number of changed records from which on a checkpoint is written
@@ -183,6 +184,13 @@ func (p *part) drainBulk(c *Checkpoint, n int) (done int) {
 		}
 	default:
 		for ; p.next < len(p.order) && done < n; p.next, done = p.next+1, done+1 {
+			if p.next&63 == 0 { // they lie far from each other: so their cache misses overlap
+				for _, o := range p.order[p.next:min(p.next+64, len(p.order))] {
+					if o != 0 {
+						p.ahead += t.rec(o - 1)[t.meta]
+					}
+				}
+			}
 			if p.order[p.next] == 0 {
 				continue
 			}

@@ -2,8 +2,9 @@ package state
 
 // An index finds a record by its hash: open addressing in segments, which split
 // in two when they are full, so that growing never stops the pipeline. A slot is
-// tag<<32 | 1 + record, where the tag is the low half of the hash: its high bits
-// choose the segment, its low bits the place. A segment's last word is
+// tag<<32 | 1 + record, where the tag is the high half of the hash: its high bits
+// choose the segment, so that keys of one group lie together and restoring them
+// in the order of the store is local, its low bits the place. A segment's last word is
 // used<<8 | depth; depth is how many high bits its tags have in common.
 type index struct {
 	dir   [][]uint64

@@ -50,7 +50,7 @@ func (t *Table) fetch(hash uint64, key []uint64, h *row.Heap) Ref {
 	defer closer.Close()
 	ref, r := t.newRecord(hash)
 	t.spec.Key.Copy(r[:t.kw], &t.heap, key, h)
-	t.index.insert(hash&tagMask, uint32(ref)+1)
+	t.index.insert(hash>>32, uint32(ref)+1)
 	b.away--
 	t.admit(r, val)
 	return ref
@@ -154,7 +154,7 @@ func (t *Table) eachAway(f func(Ref) bool) {
 
 // held says that the key has a record, even if it is removed.
 func (t *Table) held(hash uint64, key []uint64, h *row.Heap) bool {
-	tag := hash & tagMask
+	tag := hash >> 32
 	seg := t.index.segment(tag)
 	mask := uint64(len(seg) - 2)
 	for i := tag & mask; seg[i] != 0; i = (i + 1) & mask {

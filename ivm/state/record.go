@@ -63,7 +63,7 @@ func (t *Table) Upsert(key []uint64, h *row.Heap) (ref Ref, created bool) {
 }
 
 func (t *Table) find(hash uint64, key []uint64, h *row.Heap) Ref {
-	tag := hash & tagMask
+	tag := hash >> 32
 	seg := t.index.segment(tag)
 	mask := uint64(len(seg) - 2)
 	for i := tag & mask; ; i = (i + 1) & mask {
@@ -106,7 +106,7 @@ func (t *Table) create(hash uint64, key []uint64, h *row.Heap) Ref {
 	}
 	ref, r := t.newRecord(hash)
 	t.spec.Key.Copy(r[:t.kw], &t.heap, key, h)
-	t.index.insert(hash&tagMask, uint32(ref)+1)
+	t.index.insert(hash>>32, uint32(ref)+1)
 	if t.store != nil {
 		t.dirty(ref, r)
 	}
@@ -129,7 +129,7 @@ func (t *Table) newRecord(hash uint64) (Ref, []uint64) {
 		t.next++
 		r = t.rec(ref)
 	}
-	r[t.meta] = hash<<32 | flagLive | flagUsed
+	r[t.meta] = hash&^tagMask | flagLive | flagUsed
 	t.live++
 	return ref, r
 }

@@ -132,7 +132,7 @@ func (t *Table) restore(budget int) error {
 		hash := t.spec.Key.Hash(key, &h)
 		ref, r := t.newRecord(hash)
 		t.spec.Key.Copy(r[:t.kw], &t.heap, key, &h)
-		t.index.insert(hash&tagMask, uint32(ref)+1)
+		t.index.insert(hash>>32, uint32(ref)+1)
 		r[t.meta] = r[t.meta]&^flagUsed | flagStored
 		isTree, err := t.readRecord(r, val)
 		if isTree {

@@ -68,7 +68,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	for i := range s.opts.Levels {
 		s.opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-		s.opts.Levels[i].BlockSize = 16 << 10
+		s.opts.Levels[i].BlockSize = 4 << 10
 	}
 	s.opts.EnsureDefaults()
 	var err error
