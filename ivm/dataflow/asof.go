@@ -137,7 +137,7 @@ func (j *asof) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 		}
 	}
 	if in[1].Len() == 0 {
-		return nil
+		return stores(left.table, right.table)
 	}
 	if err := j.prepare(ctx, e, 1, in[1]); err != nil {
 		return err
@@ -148,7 +148,10 @@ func (j *asof) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 	j.again(-1, out)
 	right.take()
 	j.again(1, out)
-	return right.finish()
+	if err := right.finish(); err != nil {
+		return err
+	}
+	return left.table.Err()
 }
 
 // loose gives the prepared left rows that have no partner ever.
@@ -367,5 +370,5 @@ func (j *asof) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 		}
 		return true
 	})
-	return nil
+	return stores(left.table, right.table)
 }

@@ -220,5 +220,5 @@ func (o *keyedSet) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 		o.content(ref, out)
 		return true
 	})
-	return nil
+	return o.table.Err()
 }

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -231,18 +232,16 @@ func TestNullAwareMarksAgainstTheirDefinition(t *testing.T) {
 	runModel(t, joinCase{kind: JoinMark, keys: 0, aware: true, pred: pair}.model("rows"))
 }
 
+var histories = flag.Uint64("histories", 2, "random histories an operator is put through")
+
 func runModel(t *testing.T, m *modelCase) {
 	for _, self := range []bool{false, true} {
 		if self && len(m.in) == 1 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s/self=%v", m.name, self), func(t *testing.T) {
-			seeds, steps := uint64(6), 40
-			if testing.Short() {
-				seeds = 2
-			}
-			for seed := range seeds {
-				m.check(t, seed, steps, self)
+			for seed := range *histories {
+				m.check(t, seed, 40, self)
 			}
 		})
 	}

@@ -95,7 +95,7 @@ func (j *keyJoin) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 			return err
 		}
 	}
-	return nil
+	return stores(j.sides[0].table, j.sides[1].table)
 }
 
 func (j *keyJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out *zset.Batch) error {
@@ -208,5 +208,5 @@ func (j *keyJoin) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 			return true
 		})
 	}
-	return nil
+	return stores(left.table, right.table)
 }

@@ -78,7 +78,11 @@ func (j *rowJoin) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 			return err
 		}
 	}
-	return nil
+	return j.stored()
+}
+
+func (j *rowJoin) stored() error {
+	return stores(j.sides[0].table, j.sides[1].table, j.counts[0], j.counts[1])
 }
 
 func (j *rowJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out *zset.Batch, loading bool) error {
@@ -211,7 +215,10 @@ func (j *rowJoin) arrive(n int, out *zset.Batch) {
 func (j *rowJoin) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) error {
 	err := j.port(ctx, e, i, rows, j.mute, true)
 	j.mute.Reset()
-	return err
+	if err != nil {
+		return err
+	}
+	return j.stored()
 }
 
 func (j *rowJoin) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
@@ -230,16 +237,20 @@ func (j *rowJoin) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 		})
 	}
 	if !j.pairs {
-		return nil
+		return j.stored()
 	}
 	// The predicate's errors were reported when the rows were loaded.
-	return eachKey(&j.sides[0], &j.sides[1], func(rows *zset.Batch, refs []state.Ref) error {
+	err := eachKey(&j.sides[0], &j.sides[1], func(rows *zset.Batch, refs []state.Ref) error {
 		return j.cand.each(ctx, e, 0, rows, refs, j.sides[1].table, false, func(p pair) {
 			if p.verdict == matched {
 				j.join(out, p)
 			}
 		})
 	})
+	if err != nil {
+		return err
+	}
+	return j.stored()
 }
 
 // eachKey calls f with all rows of a, in batches, and with the refs of their keys in b.

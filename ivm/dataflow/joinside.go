@@ -256,6 +256,9 @@ func (s *side) flipped(f func(i int, now bool)) {
 
 // finish refuses rows of which there are fewer than none, and removes keys that have no rows left.
 func (s *side) finish() error {
+	if err := s.table.Err(); err != nil {
+		return err
+	}
 	for _, i := range s.below {
 		if n := s.weight(int(i)); n < 0 {
 			return excess(s.whole.Layout, s.whole.Row(int(i)), s.whole.Heap, n)
@@ -309,4 +312,17 @@ func (s *side) emitPending(a *assembler, n int, out *zset.Batch) {
 		a.solo(out, n, p.Words, p.Len(), p.Weights, 1, p.Heap, unmatched)
 		s.pending = zset.New(s.layout)
 	}
+}
+
+// stores gives the first error of tables whose rows were read: a row that could not be read must not count as one that is not there.
+func stores(tables ...*state.Table) error {
+	for _, t := range tables {
+		if t == nil {
+			continue
+		}
+		if err := t.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

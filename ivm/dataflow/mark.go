@@ -103,9 +103,15 @@ func (j *nullAwareMark) Step(ctx context.Context, e *Epoch, in []*zset.Batch, ou
 		}
 	}
 	if in[1].Len() > 0 {
-		return j.takeRight(ctx, e, in[1], out)
+		if err := j.takeRight(ctx, e, in[1], out); err != nil {
+			return err
+		}
 	}
-	return nil
+	return j.stored()
+}
+
+func (j *nullAwareMark) stored() error {
+	return stores(j.sides[0].table, j.sides[1].table, j.groups, j.members)
 }
 
 // takeLeft gives the rows with their marks, unless out is nil, and keeps them.
@@ -132,9 +138,6 @@ func (j *nullAwareMark) takeLeft(ctx context.Context, e *Epoch, in, out *zset.Ba
 			j.members.Remove(ref)
 		}
 	})
-	if err := j.members.Err(); err != nil {
-		return err
-	}
 	return left.finish()
 }
 
@@ -166,9 +169,6 @@ func (j *nullAwareMark) takeRight(ctx context.Context, e *Epoch, in, out *zset.B
 		if g.now == 0 {
 			j.groups.Remove(g.ref)
 		}
-	}
-	if err := j.groups.Err(); err != nil {
-		return err
 	}
 	return right.finish()
 }
@@ -302,10 +302,9 @@ func (j *nullAwareMark) turnGroup(g turnedGroup, out *zset.Batch) {
 }
 
 func (j *nullAwareMark) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) error {
-	if i == 0 {
-		return j.takeLeft(ctx, e, rows, nil)
-	}
-	return j.takeRight(ctx, e, rows, nil)
+	in := []*zset.Batch{zset.New(j.sides[0].layout), zset.New(j.sides[1].layout)}
+	in[i] = rows
+	return j.Step(ctx, e, in, nil)
 }
 
 func (j *nullAwareMark) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
@@ -325,5 +324,5 @@ func (j *nullAwareMark) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error
 		}
 		return true
 	})
-	return nil
+	return j.stored()
 }

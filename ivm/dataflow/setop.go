@@ -152,5 +152,5 @@ func (o *setOp) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 		}
 		return true
 	})
-	return nil
+	return o.table.Err()
 }

@@ -69,7 +69,7 @@ func (j *single) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset
 		}
 	}
 	if in[1].Len() == 0 {
-		return nil
+		return stores(left.table, right.table)
 	}
 	if err := right.prepare(ctx, e, in[1]); err != nil {
 		return err
@@ -85,7 +85,10 @@ func (j *single) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset
 	if err := right.finish(); err != nil {
 		return err
 	}
-	return j.again(ctx, e, 1, out)
+	if err := j.again(ctx, e, 1, out); err != nil {
+		return err
+	}
+	return stores(left.table, right.table)
 }
 
 // touch collects the left rows that the prepared right rows may be partners of, each once with its weight.
@@ -188,7 +191,11 @@ func (j *single) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) er
 // Emit reports the errors, too: they depend on both sides.
 func (j *single) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 	j.sides[0].emitPending(j.asm, 0, out)
-	return eachKey(&j.sides[0], &j.sides[1], func(rows *zset.Batch, refs []state.Ref) error {
+	err := eachKey(&j.sides[0], &j.sides[1], func(rows *zset.Batch, refs []state.Ref) error {
 		return j.content(ctx, e, rows, refs, 1, true, out)
 	})
+	if err != nil {
+		return err
+	}
+	return stores(j.sides[0].table, j.sides[1].table)
 }
