@@ -15,7 +15,7 @@ type Normal struct {
 	Column *plan.ColumnRef
 	form   form
 	desc   bool // the order is turned round
-	first  bool // NULL comes first; for formRank and formPacked
+	first  bool // NULL comes first; for formTop and formPacked
 	ranked bool // a rank stands before it, so it is 0 where the value is NULL
 }
 
@@ -26,7 +26,7 @@ const (
 	formOrder              // a word that compares as the value does; NULL stays NULL
 	formHigh               // the upper half of a 128 bit value, likewise
 	formLow                // and the lower half
-	formRank               // whether the value is NULL, as a word
+	formTop                // whether the value is NULL, then the upper 63 bits of its order, so that this word alone decides nearly always
 	formPacked             // rank and value of a type of at most 32 bits in one word
 )
 
@@ -72,9 +72,9 @@ func OrderExprs(c *plan.ColumnRef, desc, nullsFirst bool) []plan.Expr {
 	case packable(c.Type):
 		return []plan.Expr{n(formPacked)}
 	case halves(c.Type):
-		return []plan.Expr{n(formRank), n(formHigh), n(formLow)}
+		return []plan.Expr{n(formTop), n(formHigh), n(formLow)}
 	case ordered(c.Type):
-		return []plan.Expr{n(formRank), n(formOrder)}
+		return []plan.Expr{n(formTop), n(formOrder)}
 	}
 	how := "ASC"
 	if desc {
@@ -258,19 +258,14 @@ func (k *normal) eval(m *machine, act *mask) *vec {
 		flip = ^uint64(0)
 	}
 	k.nulls = false
-	switch k.n.form {
-	case formRank:
-		rank := uint64(0)
-		if !k.n.first {
-			rank = 1
+	form := k.n.form
+	if form == formTop {
+		form = formOrder
+		if a.hi != nil {
+			form = formHigh
 		}
-		for i := range n {
-			k.lo[i] = 1 - rank
-			if a.nulls && a.null.has(i) {
-				k.lo[i] = rank
-			}
-		}
-		return &k.vec
+	}
+	switch form {
 	case formPacked:
 		null, value := uint64(1)<<40, uint64(0)
 		if k.n.first {
@@ -333,6 +328,10 @@ func (k *normal) eval(m *machine, act *mask) *vec {
 			}
 		}
 	}
+	if k.n.form == formTop {
+		k.rank(a, n)
+		return &k.vec
+	}
 	switch {
 	case !a.nulls:
 	case k.n.ranked:
@@ -345,6 +344,25 @@ func (k *normal) eval(m *machine, act *mask) *vec {
 		k.null, k.nulls = a.null, true
 	}
 	return &k.vec
+}
+
+// rank puts before each order word whether the value is NULL.
+func (k *normal) rank(a *vec, n int) {
+	value, null := uint64(0), uint64(1)<<63
+	if k.n.first {
+		value, null = null, value
+	}
+	for i, w := range k.lo[:n] {
+		k.lo[i] = value | w>>1
+	}
+	if !a.nulls {
+		return
+	}
+	for i := range n {
+		if a.null.has(i) {
+			k.lo[i] = null
+		}
+	}
 }
 
 func one64(f float64) float64 {
