@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -13,40 +14,55 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestMemoryTableIsItsModel(t *testing.T) {
-	for _, s := range statetest.Shapes() {
-		t.Run(s.Name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(1, 2))
-			tab, m := state.New(s.Spec), statetest.NewModel(s.Spec)
-			for range 5 {
-				m.Drive(t, tab, s, rnd, s.Steps/5)
-				m.Batches(t, tab, s, rnd)
-				m.Check(t, tab)
-			}
-		})
-	}
+func TestTableInMemory(t *testing.T) {
+	statetest.Run(t, statetest.Backing{Open: func(_ *testing.T, spec state.Spec) *state.Table { return state.New(spec) }})
 }
 
-func TestLoadIsManyAdds(t *testing.T) {
-	for _, s := range statetest.Shapes() {
-		if s.Spec.Entry == nil {
-			continue
-		}
-		t.Run(s.Name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(1, 3))
-			tab, m := state.New(s.Spec), statetest.NewModel(s.Spec)
-			for range 3 {
-				m.Load(t, tab, s, rnd, 20000)
-				m.Check(t, tab)
-				m.Drive(t, tab, s, rnd, 20000)
-				m.Check(t, tab)
+func TestTableOverPebble(t *testing.T) {
+	var st *state.Store
+	var c *state.Checkpoint
+	statetest.Run(t, statetest.Backing{
+		Open: func(t *testing.T, spec state.Spec) *state.Table {
+			c = nil
+			st = open(t, vfs.NewMem(), "one")
+			t.Cleanup(func() {
+				if err := st.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return openTable(t, st, spec, state.Part{})
+		},
+		Between: func(t *testing.T, tab *state.Table, rnd *rand.Rand) {
+			switch {
+			case c == nil && rnd.IntN(2) == 0:
+				c = st.Capture(nil)
+			case c != nil && !c.Drain(1+rnd.IntN(500)):
+				if err := c.Commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				c = nil
 			}
-		})
-	}
+			tab.Trim(tab.Used() * rnd.IntN(100) / 100)
+		},
+	})
 }
 
 func TestNothingIsAllocatedPerRow(t *testing.T) {
-	tab := state.New(state.Spec{Key: row.ParseLayout("BIGINT", "VARCHAR"), Entry: row.ParseLayout("BIGINT", "VARCHAR"), Order: 1, Payload: 1})
+	spec := state.Spec{Key: row.ParseLayout("BIGINT", "VARCHAR"), Entry: row.ParseLayout("BIGINT", "VARCHAR"), Order: 1, Payload: 1}
+	t.Run("memory", func(t *testing.T) { nothingIsAllocated(t, state.New(spec)) })
+	t.Run("pebble", func(t *testing.T) {
+		st := open(t, vfs.NewMem(), "one")
+		defer func() {
+			if err := st.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		nothingIsAllocated(t, openTable(t, st, spec, state.Part{}))
+	})
+}
+
+func nothingIsAllocated(t *testing.T, tab *state.Table) {
+	t.Helper()
 	var h row.Heap
 	key, e := make([]uint64, 4), make([]uint64, 4)
 	tab.Spec().Key.SetBytes(key, 1, []byte("a key that is longer than twelve bytes"), &h)

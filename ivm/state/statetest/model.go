@@ -1,5 +1,3 @@
-// Package statetest is what every backing of state.Table must do: random
-// histories beside a model of Go maps.
 package statetest
 
 import (
