@@ -28,6 +28,7 @@ type node struct {
 	name string
 	in   []int
 	out  *zset.Batch // of the current step
+	own  *zset.Batch // of a source: what out is when no delta is given
 	ins  []*zset.Batch
 }
 
@@ -75,12 +76,9 @@ func (g *Graph) Step(ctx context.Context, now int64, deltas ...*zset.Batch) (*zs
 	g.now = max(g.now, now)
 	e := &Epoch{Now: g.now, First: !g.stepped, errors: g.errors}
 	for i, d := range deltas {
-		n := g.nodes[g.sources[i]]
-		n.out.Reset()
-		if d != nil && d.Len() > 0 {
-			n.out.AppendBatch(d)
-		}
+		g.nodes[g.sources[i]].show(d, g.sources[i] == g.last)
 	}
+	defer g.hide()
 	for i, n := range g.nodes {
 		if n.op == nil {
 			continue
@@ -103,6 +101,34 @@ func (g *Graph) Step(ctx context.Context, now int64, deltas ...*zset.Batch) (*zs
 		g.nodes[g.last].out.Consolidate()
 	}
 	return g.nodes[g.last].out, nil
+}
+
+// show makes a source's output the given delta: operators do not change what they are given, so it is not copied unless it
+// is the graph's output.
+func (n *node) show(d *zset.Batch, copied bool) {
+	if n.own == nil {
+		n.own = zset.New(n.out.Layout)
+	}
+	switch {
+	case copied:
+		n.out.Reset()
+		if d != nil {
+			n.out.AppendBatch(d)
+		}
+	case d == nil || d.Len() == 0:
+		*n.out = *n.own
+	default:
+		*n.out = zset.Batch{Layout: n.out.Layout, Words: d.Words, Weights: d.Weights, Heap: d.Heap}
+	}
+}
+
+// hide forgets the given deltas, which are their owners'.
+func (g *Graph) hide() {
+	for _, i := range g.sources {
+		if n := g.nodes[i]; i != g.last {
+			*n.out = *n.own
+		}
+	}
 }
 
 // due says that a step would change something.
