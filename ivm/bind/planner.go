@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
@@ -42,7 +43,7 @@ type Query struct {
 // replace.
 const disabledOptimizers = `statistics_propagation,join_order,build_side_probe_side,compressed_materialization,join_filter_pushdown,top_n,` +
 	`late_materialization,column_lifetime,reorder_filter,row_group_pruner,top_n_window_elimination,common_aggregate,sampling_pushdown,` +
-	`materialized_cte,sum_rewriter,cte_inlining,common_subexpressions,common_subplan,limit_pushdown,window_self_join,join_elimination,in_clause`
+	`materialized_cte,sum_rewriter,cte_inlining,common_subexpressions,common_subplan,limit_pushdown,window_self_join,join_elimination,in_clause,unused_columns`
 
 // NewPlanner opens a planner for queries of a lake of that name.
 func NewPlanner(ctx context.Context, lake string) (*Planner, error) {
@@ -306,33 +307,44 @@ func (p *Planner) text(ctx context.Context, sql string, arg any) (string, error)
 }
 
 // optimized is DuckDB's plan. Two faults of DuckDB are gone around: a folded BIT or BIGNUM makes the answer an empty text, so then
-// constants stay unfolded; and some correlated UNNESTs fail with an internal error unless the sides of joins are chosen.
-func (p *Planner) optimized(ctx context.Context, sql string) (string, error) {
+// constants stay unfolded; and some queries end in internal errors unless one or the other optimizer runs.
+func (p *Planner) optimized(ctx context.Context, sql string) (out string, err error) {
 	const ask = "SELECT json_serialize_plan(?::VARCHAR, optimize := true)::VARCHAR"
-	out, err := p.text(ctx, ask, sql)
-	if err != nil {
-		return "", err
+	out, err = p.text(ctx, ask, sql)
+	if err != nil || !failed(out) {
+		return out, err
 	}
-	disabled := ""
-	switch {
-	case out == "":
-		disabled = disabledOptimizers + ",expression_rewriter"
-	case strings.HasPrefix(out, `{"error":true,"error_type":"internal"`):
-		disabled = strings.ReplaceAll(disabledOptimizers, ",build_side_probe_side", "")
-	default:
-		return out, nil
+	defer func() {
+		_, reset := p.conn.Exec(context.WithoutCancel(ctx), "SET disabled_optimizers = '"+disabledOptimizers+"'")
+		err = errors.Join(err, reset)
+	}()
+	ways := []string{
+		without(disabledOptimizers, "build_side_probe_side", "unused_columns"), without(disabledOptimizers, "unused_columns"),
+		without(disabledOptimizers, "build_side_probe_side"),
 	}
-	if _, err := p.conn.Exec(ctx, "SET disabled_optimizers = '"+disabled+"'"); err != nil {
-		return "", err
+	if out == "" {
+		ways = []string{disabledOptimizers + ",expression_rewriter"}
 	}
-	again, err := p.text(ctx, ask, sql)
-	if _, reset := p.conn.Exec(context.WithoutCancel(ctx), "SET disabled_optimizers = '"+disabledOptimizers+"'"); reset != nil {
-		return "", errors.Join(err, reset)
+	for _, disabled := range ways {
+		if _, err := p.conn.Exec(ctx, "SET disabled_optimizers = '"+disabled+"'"); err != nil {
+			return "", err
+		}
+		if out, err = p.text(ctx, ask, sql); err != nil || !failed(out) {
+			return out, err
+		}
 	}
-	if err == nil && again == "" {
-		err = fault.NotYetSupported.Newf("DuckDB cannot tell the plan of this query").WithHint("take constants of the types BIT and BIGNUM out of it")
-	}
-	return again, err
+	return "", fault.NotYetSupported.Newf("DuckDB cannot tell the plan of this query").
+		WithHint("take it apart, or take constants of the types BIT and BIGNUM out of it")
+}
+
+// failed says that the answer is DuckDB's fault and not the query's.
+func failed(out string) bool {
+	return out == "" || strings.HasPrefix(out, `{"error":true,"error_type":"internal"`)
+}
+
+// without takes names out of a list.
+func without(list string, names ...string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(list, ","), func(s string) bool { return slices.Contains(names, s) }), ",")
 }
 
 // sessionCalls names the functions in a plan that give something of the session.

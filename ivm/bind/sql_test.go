@@ -198,7 +198,12 @@ func (p *printer) join(n *plan.Join) string {
 
 func (p *printer) aggregate(n *plan.Aggregate) string {
 	c := cols("x", 1000)
-	groups := p.exprs(n.Groups, c)
+	// Groups get names first: two of them may be the same expression and still be told apart by grouping sets.
+	var groups, named []string
+	for i, g := range p.exprs(n.Groups, c) {
+		groups = append(groups, fmt.Sprintf("x.g%d", i))
+		named = append(named, fmt.Sprintf(", %s AS g%d", g, i))
+	}
 	es := append([]string{}, groups...)
 	for i := range n.Aggs {
 		a := &n.Aggs[i]
@@ -230,7 +235,7 @@ func (p *printer) aggregate(n *plan.Aggregate) string {
 		}
 		es = append(es, "grouping("+strings.Join(gs, ", ")+")")
 	}
-	s := "SELECT " + columnList(es) + " FROM (" + p.node(n.Input) + ") x"
+	s := "SELECT " + columnList(es) + " FROM (SELECT x.*" + strings.Join(named, "") + " FROM (" + p.node(n.Input) + ") x) x"
 	switch {
 	case n.Sets != nil:
 		var sets []string

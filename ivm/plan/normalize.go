@@ -236,6 +236,9 @@ func simplifyAggregate(n *Aggregate) Node {
 	if len(n.Aggs) == 0 && n.Sets == nil && len(n.Groupings) == 0 && len(n.Groups) > 0 {
 		return &DistinctRows{&Project{n.Input, n.Groups, n.Names}, n.Pos}
 	}
+	if len(n.Aggs) == 0 && len(n.Groups) == 0 && n.Sets == nil && len(n.Groupings) == 0 {
+		return &Values{Rows: [][]Expr{{}}, Pos: n.Pos} // one row, of which nothing is asked
+	}
 	return mergeProject(n, n.Input)
 }
 
