@@ -197,15 +197,19 @@ func (d *deparser) between(e *plan.Between) {
 }
 
 func (d *deparser) function(e *plan.Function) {
-	if e.Schema != "" && e.Schema != "main" {
-		d.put(quoteName(e.Schema), ".")
-	}
 	name := strings.ToLower(e.Name)
 	if (name == "array_slice" || name == "list_slice") && len(e.Args) > 2 {
 		d.slice(e)
 		return
 	}
+	if t := rebound(name, e); t.Kind == row.Decimal && !t.Equal(e.Type) {
+		d.put("CAST(")
+		defer d.put(" AS ", e.Type.String(), ")")
+	}
 	args, more := e.Args, d.takenOut(name, e)
+	if e.Schema != "" && e.Schema != "main" {
+		d.put(quoteName(e.Schema), ".")
+	}
 	if name == "try" {
 		d.put("TRY(")
 	} else {
@@ -293,3 +297,24 @@ func argumentNames(name string, e *plan.Function) []string {
 }
 
 func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// rebound is the type that DuckDB gives to a sum, difference or product of decimals. When it bound them first it cast them to the
+// result's width, and from those casts it would make a wider result.
+func rebound(name string, e *plan.Function) (t row.Type) {
+	if len(e.Args) != 2 || e.Type.Kind != row.Decimal || name != "+" && name != "-" && name != "*" {
+		return t
+	}
+	a, b := e.Args[0].Result(), e.Args[1].Result()
+	if a.Kind != row.Decimal || b.Kind != row.Decimal {
+		return t
+	}
+	scale, width := a.Scale+b.Scale, int(a.Width)+int(b.Width)
+	if name != "*" {
+		scale = max(a.Scale, b.Scale)
+		width = int(max(a.Width-a.Scale, b.Width-b.Scale)+scale) + 1
+	}
+	if most := max(a.Width, b.Width); width > 18 && most <= 18 {
+		width = 18
+	}
+	return row.Type{Kind: row.Decimal, Width: uint8(min(width, 38)), Scale: scale}
+}

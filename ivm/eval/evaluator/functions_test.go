@@ -2,8 +2,12 @@ package evaluator
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -172,7 +176,7 @@ func TestFunctions(t *testing.T) {
 		}
 		tried[o.name]++
 		if d.check(fmt.Sprint(o.name, o.args), deparse(e), e, in) {
-			inGo[fmt.Sprint(o.name, o.args)]++
+			inGo[o.name+"("+strings.Join(o.args, ", ")+")"]++
 		}
 	}
 	var without []string
@@ -184,4 +188,25 @@ func TestFunctions(t *testing.T) {
 	sort.Strings(without)
 	t.Logf("%d overloads of %d functions; %d functions tried; %d overloads in Go", len(all), len(names), len(tried), len(inGo))
 	t.Logf("not bound: %s", strings.Join(without, " "))
+	if !testing.Short() && os.Getenv("FUNCTION") == "" {
+		golden(t, "functions", "Functions that have a path in Go, by the types of their arguments.", slices.Sorted(maps.Keys(inGo)))
+	}
+}
+
+var update = flag.Bool("update", false, "write the lists of what has a path in Go anew")
+
+// golden compares a list of what has a path in Go with the file that says so.
+func golden(t *testing.T, name, title string, lines []string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	got := "# " + title + "\n" + strings.Join(lines, "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != got {
+		t.Errorf("%s is not what is found (go test -run %s -update writes it): %v", file, t.Name(), err)
+	}
 }

@@ -94,7 +94,7 @@ func (e *Instance) openGroups(ctx context.Context, in *row.Layout, types []row.T
 		}
 		g.readers = append(g.readers, r)
 	}
-	if g.conn, err = e.db.Connect(); err != nil {
+	if g.conn, err = e.connect(ctx); err != nil {
 		return nil, err
 	}
 	if zone == "" {

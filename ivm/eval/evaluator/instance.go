@@ -22,12 +22,12 @@ type Config struct {
 
 // Instance is the DuckDB instance. It is safe for concurrent use.
 type Instance struct {
-	db   *duck.DB
-	most int
+	config map[string]string
+	most   int
 
-	mu     sync.Mutex
-	open   *list.List // of *runner that have a stream, the one that ran last in front
-	closed bool
+	mu   sync.Mutex
+	db   *duck.DB   // replaced when DuckDB has given it up
+	open *list.List // of *runner that have a connection, the one that ran last in front
 }
 
 var _ eval.Evaluator = (*Instance)(nil)
@@ -40,24 +40,45 @@ func Open(ctx context.Context, c Config) (*Instance, error) {
 	if c.MemoryLimit != "" {
 		config["memory_limit"] = c.MemoryLimit
 	}
+	e := &Instance{config: config, most: c.OpenStreams, open: list.New()}
+	if e.most <= 0 {
+		e.most = 256
+	}
+	var err error
+	e.db, err = openDuck(ctx, config)
+	return e, err
+}
+
+func openDuck(ctx context.Context, config map[string]string) (*duck.DB, error) {
 	db, err := duck.Open("", duck.Options{Config: config})
 	if err != nil {
 		return nil, err
 	}
-	e := &Instance{db: db, most: c.OpenStreams, open: list.New()}
-	if e.most <= 0 {
-		e.most = 256
-	}
-	if err := e.prepare(ctx); err != nil {
+	if err := prepare(ctx, db); err != nil {
 		db.Close()
 		return nil, err
 	}
-	return e, nil
+	return db, nil
+}
+
+// connect gives a connection to the instance, and to a new one if DuckDB refuses to go on with it: it holds nothing.
+func (e *Instance) connect(ctx context.Context) (*duck.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.db.Poisoned() != nil {
+		db, err := openDuck(ctx, e.config)
+		if err != nil {
+			return nil, err
+		}
+		e.db.Close() // who still has a connection meets the error and comes here
+		e.db = db
+	}
+	return e.db.Connect()
 }
 
 // prepare turns off the optimizers.
-func (e *Instance) prepare(ctx context.Context) error {
-	c, err := e.db.Connect()
+func prepare(ctx context.Context, db *duck.DB) error {
+	c, err := db.Connect()
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package evaluator
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -104,7 +106,7 @@ func TestLogic(t *testing.T) {
 
 func TestCasts(t *testing.T) {
 	d := newDirect(t)
-	inGo := 0
+	inGo := map[string]bool{}
 	for _, from := range sorted() {
 		in := d.grid([]string{from}, 400)
 		for _, to := range sorted() {
@@ -118,10 +120,10 @@ func TestCasts(t *testing.T) {
 				}
 				e := &plan.Cast{Typed: plan.Typed{Type: row.MustType(to)}, Try: try, Child: col(in.Layout, 0)}
 				if d.check(from+" "+word+" "+to, word+"(c0 AS "+to+")", e, in) {
-					inGo++
+					inGo[from+" to "+to] = true
 				}
 			}
 		}
 	}
-	t.Log("casts in Go:", inGo)
+	golden(t, "casts", "Casts that have a path in Go.", slices.Sorted(maps.Keys(inGo)))
 }

@@ -15,7 +15,7 @@ import (
 // planned are the columns of the table g of TestPlannedExpressions.
 var planned = []string{"INTEGER", "BIGINT", "VARCHAR", "DOUBLE", "DECIMAL(18,3)", "TIMESTAMP", "DATE", "BOOLEAN", "INTEGER[]",
 	"STRUCT(a INTEGER, b VARCHAR)", "MAP(VARCHAR, INTEGER)", "ENUM('a', 'b', 'zz')", "TIMESTAMP WITH TIME ZONE", "INTERVAL", "UNION(n INTEGER, s VARCHAR)", "JSON", "UUID", "BLOB", "VARCHAR[]", "HUGEINT",
-	"FLOAT[3]", "TIME", "BIT"}
+	"FLOAT[3]", "TIME", "BIT", "DECIMAL(4,1)", "DECIMAL(9,3)", "DECIMAL(38,10)", "UBIGINT", "TINYINT", "FLOAT"}
 
 // expressions are written as users write them; their bound forms go to the program.
 var expressions = strings.Split(strings.TrimSpace(`
@@ -27,6 +27,50 @@ c0 & 6 | 1
 c0 ^ 2
 c3 ** 2
 c4 * c4
+c4 * (1 - c4)
+c4 * (1 - c4) * (1 + c4)
+0.908 * c1
+c23 * c24
+c23 + c24
+c24 - c23
+c24 * c24 * c24
+c23 * c23 * c23 * c23
+c23 - c0
+c23 * c0 + 1
+c25 * 2
+c25 + c4
+c4 + c24
+c4 * c23
+c24 % c23
+c24 // c23
+c24 / c23
+-c24
+abs(c25)
+round(c24, 1)
+round(c24)
+floor(c25)
+c24::DECIMAL(5,2) + c23::DECIMAL(12,6)
+c26 + 1
+c26 - c0
+c27 * c27
+c27 + 1::TINYINT
+c28 * 2
+c28 + c3
+c28 / 3
+c26 // 3
+c26 % 7
+c27 << 2
+c0 >> 1
+xor(c0, c1)
+~c0
+c3 % 2
+c19 // 7
+c19 % 7
+c1 % 123 = 0 AND c0 > 7
+extract(hour FROM c5) >= 8 AND extract(hour FROM c5) <= 18
+CASE WHEN extract(hour FROM c5) BETWEEN 8 AND 18 THEN 'day' WHEN c0 IS NULL THEN 'none' ELSE 'night' END
+c6 >= DATE '1994-01-01' AND c6 < DATE '1995-01-01' AND c4 BETWEEN 0.05 AND 0.07
+c6 <= DATE '1998-12-01' - INTERVAL 90 DAY
 c4 + 1.5
 c4::DOUBLE / 3
 CASE WHEN c0 > 0 THEN c1 // c0 ELSE -1 END
@@ -240,7 +284,7 @@ func TestPlannedExpressions(t *testing.T) {
 		source.Columns = append(source.Columns, plan.TableColumn{ID: int64(i + 1), Name: fmt.Sprint("c", i), Type: l.Types[i]})
 	}
 	in := d.columns(planned, 40)
-	done := 0
+	done, inGo := 0, []string(nil)
 	for _, sql := range expressions {
 		if _, err := d.conn.Prepare(ctx, "SELECT "+sql+" FROM g"); err != nil {
 			t.Logf("skipped: %s: %s", sql, firstLine(err))
@@ -281,10 +325,13 @@ func TestPlannedExpressions(t *testing.T) {
 		if e.Result().Kind == row.Null {
 			continue
 		}
-		d.check(sql, sql, e, in)
+		if d.check(sql, sql, e, in) {
+			inGo = append(inGo, sql)
+		}
 		done++
 	}
 	t.Logf("%d expressions", done)
+	golden(t, "expressions", "Of the expressions of TestPlannedExpressions, those that have a path in Go.", inGo)
 }
 
 // columns is a table g of so many rows whose columns go through the types' edges.

@@ -79,7 +79,7 @@ func (r *runner) plan() error {
 
 // prepare connects and binds.
 func (r *runner) prepare(ctx context.Context) (err error) {
-	if r.conn, err = r.instance.db.Connect(); err != nil {
+	if r.conn, err = r.instance.connect(ctx); err != nil {
 		return err
 	}
 	zone := r.f.TimeZone
@@ -166,6 +166,18 @@ func (r *runner) Run(ctx context.Context, in, out eval.Rows, clock int64, bad fu
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	told := false
+	err := r.attempt(ctx, in, out, clock, func(i int, err error) { told = true; bad(i, err) })
+	if fatal(err) { // another fragment, perhaps, has ended the instance: once more with a new one
+		r.release()
+		if !told {
+			err = r.attempt(ctx, in, out, clock, bad)
+		}
+	}
+	return err
+}
+
+func (r *runner) attempt(ctx context.Context, in, out eval.Rows, clock int64, bad func(i int, err error)) error {
 	if r.conn == nil {
 		if err := r.prepare(ctx); err != nil {
 			r.release()
@@ -178,6 +190,12 @@ func (r *runner) Run(ctx context.Context, in, out eval.Rows, clock int64, bad fu
 	err := r.span(ctx, 0, in.N, duck.SheetRows, bad)
 	r.in, r.out = eval.Rows{}, eval.Rows{}
 	return err
+}
+
+// fatal says that DuckDB refuses to go on with the instance.
+func fatal(err error) bool {
+	var e *duck.Error
+	return errors.As(err, &e) && e.Type == "FATAL"
 }
 
 // span runs the rows [from, to), step at a time. A step that fails is run again in sixteenths.
