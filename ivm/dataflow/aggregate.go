@@ -59,6 +59,15 @@ type AggregateSpec struct {
 	Functions []Function
 	Evaluator GroupEvaluator // of the functions that are not native, in their order
 	Kept      []int          // fields of the rows that it is given
+	Windows   *Windows       // of groups that are windows of event time; nil: there are none
+}
+
+// Windows says which groups are windows that a watermark closes. The rows of a closed window do not change, so its state is
+// let go; its row stays in the output.
+type Windows struct {
+	Of    *Watermark // of the same graph
+	Group int        // place in Groups; sets without it keep their state
+	End   int        // field of one word, in the watermark's unit: the first time that is not the group's; NULL is never closed
 }
 
 // GroupEvaluator computes functions of whole groups or partitions from their rows (ivm/eval does it in DuckDB).
@@ -187,6 +196,7 @@ type grouping struct {
 	shown      *multiset
 	shownAt    []int // for each of spec.Groups: its place in shown, or -1
 	foreign    *foreign
+	windows    *windowEnds
 
 	// of the current step
 	keys    zset.Batch // of each row
@@ -200,6 +210,8 @@ type grouping struct {
 	before  *zset.Batch
 	was     []int32 // of each group: its row in before, or one of these
 	failed  map[int]error
+	shownOf group
+	delta   changes
 }
 
 const (
@@ -239,7 +251,7 @@ func (s *selection) run(c *changes, plain []int64) []int64 {
 }
 
 func newGrouping(spec *AggregateSpec, name string, set []int, out *row.Layout, tables Tables) (*grouping, error) {
-	g := &grouping{spec: spec, set: set, out: out, global: len(set) == 0, before: zset.New(out), failed: map[int]error{}}
+	g := &grouping{spec: spec, set: set, out: out, global: len(set) == 0, before: zset.New(out), failed: map[int]error{}, shownOf: group{layout: out}}
 	g.places, g.shownAt = make([]int, len(spec.Groups)), make([]int, len(spec.Groups))
 	var keys, shown, plain []int
 	for i := range spec.Groups {
@@ -269,8 +281,17 @@ func newGrouping(spec *AggregateSpec, name string, set []int, out *row.Layout, t
 		}
 		g.values = append(g.values, v)
 	}
+	if w := spec.Windows; w != nil && g.places[w.Group] >= 0 {
+		g.windows = &windowEnds{cell: cellOf(spec.Input, w.End), of: w.Of}
+		g.adders = append(g.adders, adder{g.windows, nil})
+	}
 	if err := b.tables(name, tables); err != nil {
 		return nil, err
+	}
+	if g.windows != nil {
+		if err := g.windows.tables(name, g, tables); err != nil {
+			return nil, err
+		}
 	}
 	if g.foreign != nil {
 		if spec.Evaluator == nil {

@@ -72,7 +72,7 @@ func cpu() time.Duration {
 func benchmarkSteps(b *testing.B, op Operator, c *churn, start *zset.Batch) {
 	b.Helper()
 	ctx := context.Background()
-	e := &Epoch{errors: newErrorSet(), First: true}
+	e := testEpoch(0)
 	out := zset.New(op.Layout())
 	must := func(err error) {
 		if err != nil {

@@ -39,7 +39,7 @@ func TestFunctionsAsDuckDB(t *testing.T) {
 		op := must[Operator](t)(NewAggregate(AggregateSpec{Name: "a", Input: l, Functions: []Function{f}}, Memory{}))
 		in := must[*zset.Batch](t)(zset.Parse(l, strings.ReplaceAll(p[2], " ", " | +1\n")+" | +1\n"))
 		out := zset.New(op.Layout())
-		if err := op.Step(context.Background(), &Epoch{First: true, errors: newErrorSet()}, []*zset.Batch{in}, out); err != nil {
+		if err := op.Step(context.Background(), testEpoch(0), []*zset.Batch{in}, out); err != nil {
 			t.Fatal(err)
 		}
 		got := out.Row(0)[1]

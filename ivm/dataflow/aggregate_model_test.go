@@ -578,7 +578,7 @@ func modelRun(t *testing.T, seed uint64, rng *rand.Rand, fs []modelFunction, glo
 			t.Fatalf("seed %d step %d: content\n%sand not\n%safter\n%s", seed, step, h.content.Print(), want.Print(), delta.Print())
 		}
 		got := map[string]string{}
-		for _, e := range h.errs.list() {
+		for _, e := range h.errs.errors.list() {
 			if e.Count != 1 {
 				t.Fatalf("seed %d step %d: error %v", seed, step, e)
 			}

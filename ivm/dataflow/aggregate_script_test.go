@@ -49,7 +49,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			return "error: " + err.Error()
 		}
 		text := out.Print()
-		for _, e := range s.errs.list() {
+		for _, e := range s.errs.errors.list() {
 			text += fmt.Sprintf("error (%s) %d× %s\n", e.Row, e.Count, e.Message)
 		}
 		if s.mark != nil {

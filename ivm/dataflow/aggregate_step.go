@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -16,8 +17,7 @@ func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.
 	if len(g.groups) == 0 {
 		return nil
 	}
-	c := group{layout: g.out}
-	g.remember(&c, e, was)
+	g.remember(&g.shownOf, e, was)
 	if err := g.apply(b); err != nil {
 		return err
 	}
@@ -26,7 +26,29 @@ func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.
 			return err
 		}
 	}
-	return g.give(&c, e, b, out)
+	if err := g.give(&g.shownOf, e, b, out); err != nil {
+		return err
+	}
+	g.letGo()
+	return g.err()
+}
+
+// err is why a table could not be read.
+func (g *grouping) err() error {
+	err := g.table.Err()
+	for _, m := range g.multisets {
+		err = cmp.Or(err, m.table.Err())
+	}
+	for _, f := range g.floats {
+		err = cmp.Or(err, f.wide.Err())
+	}
+	if g.foreign != nil {
+		err = cmp.Or(err, g.foreign.results.Err())
+	}
+	if g.windows != nil {
+		err = cmp.Or(err, g.windows.table.Err())
+	}
+	return err
 }
 
 // take is step without output; counts are not looked at.
@@ -38,6 +60,7 @@ func (g *grouping) take(b *zset.Batch) {
 	g.change(b)
 	for s, ref := range g.groups {
 		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
+		g.windows.hold(g, s)
 	}
 }
 
@@ -163,26 +186,30 @@ func cut(b *zset.Batch, n int) {
 
 // change takes the changes into accumulators and multisets.
 func (g *grouping) change(b *zset.Batch) {
-	c := changes{slots: g.slots, acc: g.acc, size: g.size, keys: &g.touched}
+	c := &g.delta
+	*c = changes{slots: g.slots, acc: g.acc, size: g.size, keys: &g.touched}
 	c.of(b)
 	for _, m := range g.multisets {
-		m.apply(&c)
+		m.apply(c)
 	}
 	for _, s := range g.selections {
-		s.run(&c, b.Weights)
+		s.run(c, b.Weights)
 	}
-	g.rows.add(&c)
+	g.rows.add(c)
 	for _, a := range g.adders {
 		c.weights = b.Weights
 		if a.of != nil {
 			c.weights = a.of.weights
 		}
-		a.add(&c)
+		a.add(c)
 	}
 }
 
 func (g *grouping) apply(b *zset.Batch) error {
 	g.change(b)
+	if err := g.err(); err != nil { // what cannot be read looks as if it were not there
+		return err
+	}
 	for _, m := range g.multisets {
 		if err := m.check(b, g.slots); err != nil {
 			return err
@@ -231,8 +258,9 @@ func (g *grouping) give(c *group, e *Epoch, b *zset.Batch, out *zset.Batch) erro
 			continue
 		}
 		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
+		g.windows.hold(g, s)
 	}
-	return g.table.Err()
+	return nil
 }
 
 // forget drops a group's state.
@@ -246,6 +274,7 @@ func (g *grouping) forget(s int, ref state.Ref) {
 	if g.foreign != nil {
 		g.foreign.forget(s)
 	}
+	g.windows.forget(g, s)
 	g.table.Remove(ref)
 }
 
@@ -262,28 +291,28 @@ func (g *grouping) emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 		all = append(all, ref)
 		return true
 	})
-	c := group{layout: g.out}
 	for len(all) > 0 && err == nil {
 		n := min(emitted, len(all))
 		g.groups = append(g.groups[:0], all[:n]...)
 		all = all[n:]
-		err = g.emitSome(ctx, e, &c, out)
+		err = g.emitSome(ctx, e, &g.shownOf, out)
+	}
+	if err == nil {
+		g.letGo()
 	}
 	return err
 }
 
 func (g *grouping) emitSome(ctx context.Context, e *Epoch, c *group, out *zset.Batch) error {
-	g.touched.Layout, g.touched.Heap, g.touched.Words = g.key.layout, g.table.Heap(), g.touched.Words[:0]
-	for _, ref := range g.groups {
-		g.touched.Words = append(g.touched.Words, g.table.Key(ref)...)
-	}
-	g.touched.Weights = slices.Grow(g.touched.Weights[:0], len(g.groups))[:len(g.groups)]
-	g.fill()
+	g.reopen()
 	if g.foreign != nil {
 		clear(g.failed)
 		if err := g.foreign.evaluate(ctx, g, e); err != nil {
 			return err
 		}
+	}
+	if err := g.err(); err != nil {
+		return err
 	}
 	for s, ref := range g.groups {
 		switch n := int64(g.acc[s*g.size]); {
@@ -297,5 +326,15 @@ func (g *grouping) emitSome(ctx context.Context, e *Epoch, c *group, out *zset.B
 			}
 		}
 	}
-	return g.table.Err()
+	return g.err()
+}
+
+// reopen is open for groups that are there.
+func (g *grouping) reopen() {
+	g.touched.Layout, g.touched.Heap, g.touched.Words = g.key.layout, g.table.Heap(), g.touched.Words[:0]
+	for _, ref := range g.groups {
+		g.touched.Words = append(g.touched.Words, g.table.Key(ref)...)
+	}
+	g.touched.Weights = slices.Grow(g.touched.Weights[:0], len(g.groups))[:len(g.groups)]
+	g.fill()
 }

@@ -14,7 +14,7 @@ import (
 type history struct {
 	make    func() (Operator, error)
 	op      Operator
-	errs    *errorSet
+	errs    *Epoch // has the errors there are
 	input   *zset.Batch
 	content *zset.Batch
 	steps   int
@@ -27,13 +27,14 @@ func newHistory(make func() (Operator, error), in *zset.Batch) (*history, error)
 	if err != nil {
 		return nil, err
 	}
-	return &history{make: make, op: op, errs: newErrorSet(), input: in, content: zset.New(op.Layout())}, nil
+	return &history{make: make, op: op, errs: testEpoch(0), input: in, content: zset.New(op.Layout())}, nil
 }
 
 // step gives what the operator gives, consolidated.
 func (h *history) step(now int64, delta *zset.Batch) (*zset.Batch, error) {
 	h.now = max(h.now, now)
-	e := &Epoch{Now: h.now, First: h.steps == 0, errors: h.errs}
+	e := h.errs
+	e.Now, e.First = h.now, h.steps == 0
 	h.steps++
 	out := zset.New(h.op.Layout())
 	if err := h.op.Step(context.Background(), e, []*zset.Batch{delta}, out); err != nil {
@@ -69,7 +70,7 @@ func (h *history) reload() error {
 		return err
 	}
 	loader = op.(Loader)
-	e := &Epoch{Now: h.now, First: true, errors: newErrorSet()}
+	e := testEpoch(h.now)
 	half := zset.New(h.input.Layout)
 	for part := range 2 {
 		half.Reset()
@@ -90,7 +91,7 @@ func (h *history) reload() error {
 		out.Consolidate()
 		return fmt.Errorf("loaded at once, it would be\n%sand not\n%s", out.Print(), h.content.Print())
 	}
-	if a, b := fmt.Sprint(e.errors.list()), fmt.Sprint(h.errs.list()); a != b {
+	if a, b := fmt.Sprint(e.errors.list()), fmt.Sprint(h.errs.errors.list()); a != b {
 		return fmt.Errorf("loaded at once, the errors would be %s and not %s", a, b)
 	}
 	// and a further step that takes everything away leaves nothing, or what there is without rows
@@ -104,7 +105,7 @@ func (h *history) reload() error {
 		return err
 	}
 	want := zset.New(op.Layout())
-	if err := empty.Step(context.Background(), &Epoch{Now: h.now, First: true, errors: newErrorSet()}, []*zset.Batch{zset.New(h.input.Layout)}, want); err != nil {
+	if err := empty.Step(context.Background(), testEpoch(h.now), []*zset.Batch{zset.New(h.input.Layout)}, want); err != nil {
 		return err
 	}
 	if !out.Equal(want) {
@@ -116,6 +117,9 @@ func (h *history) reload() error {
 	}
 	return nil
 }
+
+// testEpoch is an epoch of its own, with the errors that are told to it.
+func testEpoch(now int64) *Epoch { return &Epoch{Now: now, First: true, errors: newErrorSet()} }
 
 func isExcess(err error) bool { return fault.CodeOf(err) == fault.ExcessRetraction }
 

@@ -45,7 +45,8 @@ type temporal struct {
 	prep   preparation
 	bounds []bound
 	shown  *projection
-	ref    []state.Ref // of the only key, in each bound's table
+	ref    []state.Ref // of the only key, in each bound's table, during a step
+	opened bool
 	row    []uint64
 	loaded *zset.Batch // rows that are in for ever, between Load and Emit
 }
@@ -182,10 +183,24 @@ func (t *temporal) fate(word func(b *bound) uint64) (in, kept bool) {
 	return in, kept
 }
 
+// find finds the only key of each bound's table.
+func (t *temporal) find() {
+	t.ref = t.ref[:0]
+	for i := range t.bounds {
+		ref, _ := t.bounds[i].table.Upsert([]uint64{0, 0}, nil)
+		t.ref = append(t.ref, ref)
+	}
+}
+
 // advance reads the bounds' times at a clock.
 func (t *temporal) advance(now int64) error {
-	if len(t.ref) == 0 {
+	t.find()
+	if !t.opened {
+		t.opened = true
 		return t.open(now)
+	}
+	if len(t.bounds) == 0 {
+		return nil
 	}
 	p := t.bounds[0].table.Payload(t.ref[0])
 	for i := range t.bounds {
@@ -202,10 +217,6 @@ func (t *temporal) advance(now int64) error {
 
 // open finds the state, which has the times that it is of, or begins it.
 func (t *temporal) open(now int64) error {
-	for i := range t.bounds {
-		ref, _ := t.bounds[i].table.Upsert([]uint64{0, 0}, nil)
-		t.ref = append(t.ref, ref)
-	}
 	if len(t.bounds) == 0 {
 		return nil
 	}
@@ -353,10 +364,15 @@ func (t *temporal) take(b *zset.Batch, out *zset.Batch) error {
 			x.table.Add(t.ref[j], x.row, b.Heap, w)
 		}
 	}
+	for j := range t.bounds {
+		if err := t.bounds[j].table.Err(); err != nil {
+			return err
+		}
+	}
 	if below != 0 {
 		return t.excess(b)
 	}
-	return first.table.Err()
+	return nil
 }
 
 // null says that a bound's field is NULL: the row never holds.
@@ -386,9 +402,10 @@ func (t *temporal) excess(b *zset.Batch) error {
 
 // Due reports whether a bound's time at a clock lies behind a row that is kept.
 func (t *temporal) Due(now int64) bool {
-	if len(t.ref) == 0 {
+	if !t.opened {
 		return len(t.bounds) > 0
 	}
+	t.find()
 	for i := range t.bounds {
 		b := &t.bounds[i]
 		m, err := b.moment(now)
@@ -416,11 +433,10 @@ func (t *temporal) Load(ctx context.Context, e *Epoch, _ int, rows *zset.Batch) 
 	if err != nil {
 		return err
 	}
-	if len(t.ref) == 0 {
-		if err := t.open(e.Now); err != nil {
-			return err
-		}
+	if err := t.advance(e.Now); err != nil {
+		return err
 	}
+	t.turn(t.loaded)
 	return t.take(b, t.loaded)
 }
 

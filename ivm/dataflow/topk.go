@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -332,5 +333,5 @@ func (t *topK) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 		t.p.drop(ref)
 		return true
 	})
-	return err
+	return cmp.Or(table.Err(), err)
 }

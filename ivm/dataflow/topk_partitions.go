@@ -116,6 +116,9 @@ func (p *partitions) add(ref state.Ref, i int32, w int64) (below int) {
 
 // check says which of a partition's changed rows was taken back more often than it had come.
 func (p *partitions) check(ref state.Ref, changed []int32, b *zset.Batch) error {
+	if err := p.table.Err(); err != nil { // what cannot be read looks as if it were not there
+		return err
+	}
 	for _, i := range changed {
 		if n := p.table.Weight(ref, p.rows.Row(int(i)), p.rows.Heap); n < 0 {
 			return excess(b.Layout, b.Row(int(i)), b.Heap, n)

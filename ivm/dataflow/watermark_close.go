@@ -95,6 +95,9 @@ func (c *closing) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 			below--
 		}
 	}
+	if err := c.table.Err(); err != nil {
+		return err
+	}
 	if below != 0 {
 		return c.excess(ref, b)
 	}

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -78,7 +79,7 @@ func (f *windowForeign) step(ctx context.Context, e *Epoch, touched []state.Ref,
 		}
 		w.p.drop(ref)
 	}
-	return table.Err()
+	return cmp.Or(table.Err(), f.given.Err(), f.failed.Err())
 }
 
 // replace gives the difference of a partition.
