@@ -122,6 +122,9 @@ func simplifyJoin(n *Join) Node {
 	if n.Kind == AsOf || n.Kind == AsOfLeft {
 		return n
 	}
+	if eq := equalities(n); eq != nil {
+		return eq
+	}
 	c.Conditions = slices.Clone(n.Conditions)
 	slices.SortStableFunc(c.Conditions, func(a, b Condition) int {
 		if x, y := a.Op == Equal || a.Op == NotDistinct, b.Op == Equal || b.Op == NotDistinct; x != y {
@@ -142,6 +145,133 @@ func simplifyJoin(n *Join) Node {
 		}
 	}
 	return n
+}
+
+// equalities makes = of IS NOT DISTINCT FROM where one side is never NULL, and takes out filters for what = asks anyway: a right row
+// whose key is NULL meets nothing.
+func equalities(n *Join) *Join {
+	if n.NullAware || n.Kind == Full {
+		return nil
+	}
+	c := *n
+	c.Conditions = slices.Clone(n.Conditions)
+	changed := false
+	for i, cond := range c.Conditions {
+		if cond.Op == NotDistinct && (neverNull(n.Left, cond.Left) || neverNull(n.Right, cond.Right)) {
+			c.Conditions[i].Op, changed = Equal, true
+		}
+	}
+	for _, cond := range c.Conditions {
+		if cond.Op == NotDistinct || cond.Op == Distinct {
+			continue
+		}
+		if in := dropNotNull(c.Right, cond.Right); in != nil {
+			c.Right, changed = in, true
+		}
+		if n.Kind == Inner || n.Kind == Semi {
+			if in := dropNotNull(c.Left, cond.Left); in != nil {
+				c.Left, changed = in, true
+			}
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return &c
+}
+
+// neverNull says that an expression over a node's row is not NULL, because a filter or a join has seen to it.
+func neverNull(n Node, e Expr) bool {
+	r, ok := e.(*ColumnRef)
+	if !ok {
+		k, ok := e.(*Constant)
+		return ok && k.Value != nil
+	}
+	switch n := n.(type) {
+	case *Filter:
+		for _, p := range Conjuncts(n.Pred) {
+			switch p := p.(type) {
+			case *IsNull:
+				if p.Not && Same(p.Child, e) {
+					return true
+				}
+			case *Comparison:
+				if p.Op != Distinct && p.Op != NotDistinct && (Same(p.Left, e) || Same(p.Right, e)) {
+					return true
+				}
+			case *In:
+				if Same(p.Child, e) && !p.Not {
+					return true
+				}
+			}
+		}
+		return neverNull(n.Input, e)
+	case *Project:
+		return neverNull(n.Input, n.Exprs[r.Index])
+	case *Shared:
+		return neverNull(n.Input, e)
+	case *DistinctRows:
+		return neverNull(n.Input, e)
+	case *Temporal:
+		return neverNull(n.Input, e)
+	case *TopK:
+		return r.Index < len(n.Input.Columns()) && neverNull(n.Input, e)
+	case *Aggregate:
+		return n.Sets == nil && r.Index < len(n.Groups) && neverNull(n.Input, n.Groups[r.Index]) || r.Index >= len(n.Groups) &&
+			r.Index < len(n.Groups)+len(n.Aggs) && (n.Aggs[r.Index-len(n.Groups)].Name == "count" || n.Aggs[r.Index-len(n.Groups)].Name == "count_star")
+	case *Join:
+		width := len(n.Left.Columns())
+		right := &ColumnRef{r.Typed, r.Index - width, r.Name}
+		if n.Kind == Inner || n.Kind == Semi {
+			for _, c := range n.Conditions {
+				if c.Op != NotDistinct && c.Op != Distinct && (r.Index < width && Same(c.Left, e) || r.Index >= width && Same(c.Right, right)) {
+					return true
+				}
+			}
+		}
+		if r.Index < width {
+			return n.Kind != Full && neverNull(n.Left, e)
+		}
+		return n.Kind == Inner && neverNull(n.Right, right)
+	}
+	return false
+}
+
+// dropNotNull is the node without the filter that an expression over its row is not NULL; nil when there is none.
+func dropNotNull(n Node, e Expr) Node {
+	switch n := n.(type) {
+	case *Filter:
+		var rest []Expr
+		for _, p := range Conjuncts(n.Pred) {
+			if is, ok := p.(*IsNull); !ok || !is.Not || !Same(is.Child, e) {
+				rest = append(rest, p)
+			}
+		}
+		switch {
+		case len(rest) == len(Conjuncts(n.Pred)):
+			return nil
+		case len(rest) == 0:
+			return n.Input
+		}
+		return &Filter{n.Input, AndAll(rest)}
+	case *Project:
+		r, ok := e.(*ColumnRef)
+		if !ok {
+			return nil
+		}
+		if in := dropNotNull(n.Input, n.Exprs[r.Index]); in != nil {
+			return &Project{in, n.Exprs, n.Names}
+		}
+	case *Aggregate:
+		r, ok := e.(*ColumnRef)
+		if !ok || n.Sets != nil || r.Index >= len(n.Groups) {
+			return nil
+		}
+		if in := dropNotNull(n.Input, n.Groups[r.Index]); in != nil {
+			return n.with([]Node{in})
+		}
+	}
+	return nil
 }
 
 func text(e Expr) string {
