@@ -11,6 +11,8 @@ import (
 // Engine makes what maintains views.
 type Engine interface {
 	Open(ctx context.Context, d Definition) (Maintained, error)
+	// OpenSpilled is Open, but what the view keeps is on disk whenever it does not step.
+	OpenSpilled(ctx context.Context, d Definition) (Maintained, error)
 }
 
 // Definition is a view to be maintained.
@@ -24,6 +26,8 @@ type Definition struct {
 type Maintained interface {
 	Layout() *row.Layout
 	Step(ctx context.Context, now int64, deltas map[string]*zset.Batch) (*zset.Batch, error)
+	// Load is the first step of a new view, with the whole tables: how a view is backfilled.
+	Load(ctx context.Context, now int64, tables map[string]*zset.Batch) (*zset.Batch, error)
 	Errors() []string
 	Close() error
 }

@@ -1,13 +1,15 @@
-//go:build graphs
-
 package ivmtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vegadb/vega-flight/ivm/dataflow"
 	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
@@ -15,14 +17,29 @@ import (
 type Dataflow struct{ Options dataflow.BuildOptions }
 
 // Open builds the graph.
-func (d Dataflow) Open(_ context.Context, def Definition) (Maintained, error) {
+func (d Dataflow) Open(ctx context.Context, def Definition) (Maintained, error) {
 	o := d.Options
 	o.TimeZone = def.TimeZone
-	g, inputs, err := dataflow.Build(def.Plan, o)
+	g, inputs, err := dataflow.Build(ctx, def.Plan, o)
 	if err != nil {
 		return nil, err
 	}
 	return &graphView{graph: g, inputs: inputs}, nil
+}
+
+// OpenSpilled builds the graph over a store.
+func (d Dataflow) OpenSpilled(ctx context.Context, def Definition) (Maintained, error) {
+	s, err := state.OpenStore(state.StoreOptions{Dir: "state", Stamp: def.Plan.Fingerprint(), FS: vfs.NewMem(), Cache: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	stored := &storedTables{store: s}
+	d.Options.Tables = stored
+	v, err := d.Open(ctx, def)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &spilledView{v.(*graphView), stored}, nil
 }
 
 type graphView struct {
@@ -40,6 +57,28 @@ func (v *graphView) Step(ctx context.Context, now int64, deltas map[string]*zset
 		}
 	}
 	return v.graph.Step(ctx, now, in...)
+}
+
+func (v *graphView) Load(ctx context.Context, now int64, tables map[string]*zset.Batch) (*zset.Batch, error) {
+	return v.graph.Load(ctx, now, func(i int, take func(*zset.Batch) error) error {
+		all := tables[v.inputs[i].Source.Name]
+		if all == nil {
+			return nil
+		}
+		rows := pick(all, v.inputs[i])
+		half := rows.Len() / 2 // two batches in one buffer
+		part := zset.New(rows.Layout)
+		for k, w := range rows.Weights {
+			if k == half {
+				if err := take(part); err != nil {
+					return err
+				}
+				part.Reset()
+			}
+			part.Append(rows.Row(k), rows.Heap, w)
+		}
+		return take(part)
+	})
 }
 
 // pick takes the columns that an input reads.
@@ -72,3 +111,55 @@ func (v *graphView) Errors() []string {
 }
 
 func (v *graphView) Close() error { return v.graph.Close() }
+
+// storedTables are tables over a store that keep nothing in memory between steps.
+type storedTables struct {
+	store  *state.Store
+	tables []*state.Table
+}
+
+func (s *storedTables) Table(name string, spec state.Spec) (*state.Table, error) {
+	t, err := state.Open(s.store, name, spec, state.Part{})
+	if err == nil {
+		s.tables = append(s.tables, t)
+	}
+	return t, err
+}
+
+// spill writes a checkpoint, a few records at a time, and drops all that it can.
+func (s *storedTables) spill(ctx context.Context) error {
+	c := s.store.Capture([]byte("here"))
+	if c == nil {
+		return errors.New("a checkpoint is still on its way")
+	}
+	for c.Drain(3) {
+	}
+	if err := c.Commit(ctx); err != nil {
+		return err
+	}
+	for range 2 { // what was used lately goes the second time
+		for _, t := range s.tables {
+			t.Trim(0)
+			if err := t.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// spilledView is a view whose state is on disk between steps.
+type spilledView struct {
+	*graphView
+	tables *storedTables
+}
+
+func (v *spilledView) Step(ctx context.Context, now int64, deltas map[string]*zset.Batch) (*zset.Batch, error) {
+	out, err := v.graphView.Step(ctx, now, deltas)
+	if err != nil {
+		return nil, err
+	}
+	return out, v.tables.spill(ctx)
+}
+
+func (v *spilledView) Close() error { return errors.Join(v.graphView.Close(), v.tables.store.Close()) }

@@ -46,7 +46,9 @@ func (l *Lab) Close() error { return errors.Join(l.planner.Close(), l.oracle.clo
 func (l *Lab) Exec(ctx context.Context, sql string) error { return l.oracle.exec(ctx, sql) }
 
 // Rows asks the oracle.
-func (l *Lab) Rows(ctx context.Context, sql string) ([][]any, error) { return l.oracle.conn.Rows(ctx, sql) }
+func (l *Lab) Rows(ctx context.Context, sql string) ([][]any, error) {
+	return l.oracle.conn.Rows(ctx, sql)
+}
 
 // World makes an empty world.
 func (l *Lab) World(ctx context.Context) (*World, error) {

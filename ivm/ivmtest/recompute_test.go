@@ -93,3 +93,11 @@ func (v *recomputed) Errors() []string {
 }
 
 func (v *recomputed) Close() error { return nil }
+
+func (r recompute) OpenSpilled(ctx context.Context, d Definition) (Maintained, error) {
+	return r.Open(ctx, d)
+}
+
+func (v *recomputed) Load(ctx context.Context, now int64, tables map[string]*zset.Batch) (*zset.Batch, error) {
+	return v.Step(ctx, now, tables)
+}

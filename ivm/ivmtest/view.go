@@ -20,12 +20,13 @@ func bindQuery(sql string, o Options) bind.Query {
 type View struct {
 	Name string
 	Definition
-	world  *World
-	o      Options
-	main   *run
-	pieces *run // the same, with each step's changes cut into several steps
-	random *rand.Rand
-	last   *zset.Batch // what the last step emitted
+	world   *World
+	o       Options
+	main    *run
+	pieces  *run // the same, with each step's changes cut into several steps
+	spilled *run // the same, with its state on disk between steps
+	random  *rand.Rand
+	last    *zset.Batch // what the last step emitted
 }
 
 // run is an instance of a view and the sum of what it emitted.
@@ -35,7 +36,10 @@ type run struct {
 }
 
 func (v *View) open(ctx context.Context) (*run, error) {
-	m, err := v.world.lab.engine.Open(ctx, v.Definition)
+	return v.run(v.world.lab.engine.Open(ctx, v.Definition))
+}
+
+func (v *View) run(m Maintained, err error) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +52,16 @@ func (v *View) wrong(format string, args ...any) error {
 
 // advance steps an instance. What it emits must be a change that can be: each row once, no row below zero.
 func (r *run) advance(ctx context.Context, now int64, deltas map[string]*zset.Batch) (out *zset.Batch, err error) {
+	return r.take(func() (*zset.Batch, error) { return r.Step(ctx, now, deltas) })
+}
+
+func (r *run) take(step func() (*zset.Batch, error)) (out *zset.Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, cut(string(debug.Stack()), 40))
 		}
 	}()
-	given, err := r.Step(ctx, now, deltas)
+	given, err := step()
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +90,14 @@ func (v *View) step(ctx context.Context, deltas map[string]*zset.Batch) (err err
 	}
 	if err := v.compare(ctx); err != nil {
 		return err
+	}
+	if v.spilled != nil {
+		if _, err := v.spilled.advance(ctx, now, deltas); err != nil {
+			return v.wrong("with its state on disk: %v", err)
+		}
+		if err := v.same(v.spilled, "with its state on disk"); err != nil {
+			return err
+		}
 	}
 	if v.pieces == nil {
 		return nil
@@ -187,26 +203,70 @@ func (v *View) same(r *run, how string) error {
 	return nil
 }
 
-// rebuild makes the view anew from the tables as they are.
-func (v *View) rebuild(ctx context.Context) (err error) {
+// rebuild makes the view anew from the tables as they are: in one step, and as it is backfilled.
+func (v *View) rebuild(ctx context.Context) error {
 	v.world.lab.Counts.Rebuilt.Add(1)
+	for _, load := range []bool{false, true} {
+		if err := v.rebuildBy(ctx, load); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) rebuildBy(ctx context.Context, load bool) (err error) {
+	how := "made anew by a step"
+	if load {
+		how = "made anew by loading"
+	}
 	r, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if _, err := r.advance(ctx, v.world.now, v.world.whole()); err != nil {
-		return v.wrong("made anew: %v", err)
+	now, whole := v.world.now, v.world.whole()
+	if load {
+		_, err = r.take(func() (*zset.Batch, error) { return r.Load(ctx, now, whole) })
+	} else {
+		_, err = r.advance(ctx, now, whole)
 	}
-	return v.same(r, "made anew")
+	if err != nil {
+		return v.wrong("%s: %v", how, err)
+	}
+	if err := v.same(r, how); err != nil || !load {
+		return err
+	}
+	// A view that was loaded goes on: everything is taken back.
+	nothing := map[string]*zset.Batch{}
+	for name, rows := range whole {
+		nothing[name] = rows.Clone()
+		nothing[name].Negate()
+	}
+	if _, err := r.advance(ctx, now, nothing); err != nil {
+		return v.wrong("%s and emptied: %v", how, err)
+	}
+	empty, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, empty.Close()) }()
+	if _, err := empty.advance(ctx, now, nil); err != nil {
+		return v.wrong("empty: %v", err)
+	}
+	if d := minus(r.rows, empty.rows); d.Len() > 0 || len(r.Errors()) != len(empty.Errors()) {
+		return v.wrong("%s and emptied it has rows (+ there, - in an empty view):\n%s%s", how, cut(d.Print(), 40), strings.Join(r.Errors(), "\n"))
+	}
+	return nil
 }
 
 func (v *View) close() error {
-	err := v.main.Close()
-	if v.pieces != nil {
-		err = errors.Join(err, v.pieces.Close())
+	var errs []error
+	for _, r := range []*run{v.main, v.pieces, v.spilled} {
+		if r != nil {
+			errs = append(errs, r.Close())
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // cut spreads changes over up to four steps, row by row and copy by copy, and puts in some that cancel.

@@ -18,7 +18,7 @@ type World struct {
 	views  []*View
 	now    int64
 
-	// Split is how the histories of second copies of the views are cut into pieces; 0: not at all.
+	// Split is how the histories of second copies of the views are cut into pieces; 0: there are no copies.
 	Split uint64
 }
 
@@ -142,9 +142,14 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 	}
 	if w.Split != 0 && !o.Alone {
 		if v.pieces, err = v.open(ctx); err != nil {
-			return nil, errors.Join(err, v.main.Maintained.Close())
+			return nil, errors.Join(err, v.close())
 		}
 		v.random = rand.New(rand.NewPCG(w.Split, uint64(len(w.views))))
+	}
+	if w.Split != 0 {
+		if v.spilled, err = v.run(w.lab.engine.OpenSpilled(ctx, v.Definition)); err != nil {
+			return nil, errors.Join(err, v.close())
+		}
 	}
 	w.views = append(w.views, v)
 	w.lab.Counts.Views.Add(1)

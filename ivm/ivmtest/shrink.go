@@ -1,0 +1,105 @@
+package ivmtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// Faulty says that an error of [Text.Run] is a fault: the engine's, or, if DuckDB cannot bind the query, the generator's.
+func Faulty(err error) bool {
+	var refused *Refused
+	return err != nil && !errors.As(err, &refused) && fault.CodeOf(err) != fault.NotYetSupported
+}
+
+// Shrink makes a case that fails smaller as long as it still fails in the same way, for at most so long.
+func Shrink(ctx context.Context, l *Lab, c Case, most time.Duration) Case {
+	end := time.Now().Add(most)
+	first := c.Text().Run(ctx, l, c.Seed)
+	fails := func(c Case) bool {
+		if time.Now().After(end) || ctx.Err() != nil {
+			return false
+		}
+		err := c.Text().Run(ctx, l, c.Seed)
+		return Faulty(err) && sameKind(err, first)
+	}
+	for again := true; again && time.Now().Before(end); {
+		again = false
+		for i := len(c.History) - 1; i >= 0; i-- { // whole steps
+			d := c
+			if i == 0 {
+				d.History = slices.Clone(c.History)
+				d.History[0] = nil // its place is before the view
+				if len(c.History[0]) == 0 {
+					continue
+				}
+			} else {
+				d.History = slices.Delete(slices.Clone(c.History), i, i+1)
+			}
+			if fails(d) {
+				c, again = d, true
+			}
+		}
+		if q, ok := shorten(c.Query, func(t []uint16) bool { d := c; d.Query = t; return fails(d) }); ok {
+			c.Query, again = q, true
+		}
+		for i := range c.History {
+			h, ok := shorten(c.History[i], func(t []uint16) bool {
+				d := c
+				d.History = slices.Clone(c.History)
+				d.History[i] = t
+				return fails(d)
+			})
+			if ok {
+				c.History = slices.Clone(c.History)
+				c.History[i], again = h, true
+			}
+		}
+		if s, ok := shorten(c.Schema, func(t []uint16) bool { d := c; d.Schema = t; return fails(d) }); ok {
+			c.Schema, again = s, true
+		}
+	}
+	return c
+}
+
+// sameKind tells a wrong result from a query that DuckDB does not bind.
+func sameKind(a, b error) bool {
+	var x, y *Wrong
+	var i, j *Invalid
+	return errors.As(a, &x) == errors.As(b, &y) && errors.As(a, &i) == errors.As(b, &j)
+}
+
+// shorten cuts pieces out of a tape and makes its numbers smaller.
+func shorten(t []uint16, fails func([]uint16) bool) ([]uint16, bool) {
+	smaller := false
+	for n := len(t); n >= 1; n /= 2 {
+		for at := 0; at+n <= len(t); {
+			if d := slices.Delete(slices.Clone(t), at, at+n); fails(d) {
+				t, smaller = d, true
+				continue
+			}
+			if slices.ContainsFunc(t[at:at+n], func(c uint16) bool { return c != 0 }) {
+				d := slices.Clone(t)
+				clear(d[at : at+n])
+				if fails(d) {
+					t, smaller = d, true
+				}
+			}
+			at += n
+		}
+	}
+	for i := range t {
+		for t[i] > 0 {
+			d := slices.Clone(t)
+			d[i] /= 2
+			if !fails(d) {
+				break
+			}
+			t, smaller = d, true
+		}
+	}
+	return t, smaller
+}
