@@ -11,6 +11,11 @@ func pushIntoJoin(j *Join, parts []Expr) Node {
 	if n := markFilter(j, parts, width); n != nil {
 		return n
 	}
+	if j.Kind == Left && slices.ContainsFunc(parts, func(p Expr) bool { return rejectsPadding(p, width) }) {
+		c := *j
+		c.Kind = Inner
+		return &Filter{simplify(&c), AndAll(parts)}
+	}
 	var left, right, both, stay []Expr
 	for _, p := range parts {
 		s := sides(p, width)
@@ -49,6 +54,82 @@ func pushIntoJoin(j *Join, parts []Expr) Node {
 		return &Filter{out, AndAll(stay)}
 	}
 	return out
+}
+
+// rejectsPadding says that the predicate is not true when all columns from width on are NULL.
+func rejectsPadding(p Expr, width int) bool {
+	switch p := p.(type) {
+	case *Comparison:
+		return p.Op != Distinct && p.Op != NotDistinct && (nullWith(p.Left, width) || nullWith(p.Right, width))
+	case *IsNull:
+		return p.Not && nullWith(p.Child, width)
+	case *In:
+		return nullWith(p.Child, width)
+	case *Not:
+		if c, ok := p.Child.(*Comparison); ok {
+			return rejectsPadding(c, width)
+		}
+	case *Conjunction:
+		for _, a := range p.Args {
+			if rejectsPadding(a, width) != p.Or {
+				return !p.Or
+			}
+		}
+		return p.Or
+	}
+	return false
+}
+
+// nullWith says that the expression is NULL when all columns from width on are.
+func nullWith(e Expr, width int) bool {
+	switch e := e.(type) {
+	case *ColumnRef:
+		return e.Index >= width
+	case *Cast:
+		return nullWith(e.Child, width)
+	case *Function:
+		return e.Operator && e.Name != "TRY" && slices.ContainsFunc(e.Args, func(a Expr) bool { return nullWith(a, width) })
+	}
+	return false
+}
+
+// oneEach says that a left row meets at most one right row: the right side's groups are all asked for.
+func oneEach(n *Join) bool {
+	in := n.Right
+	at := map[int]bool{}
+	for _, c := range n.Conditions {
+		if r, ok := c.Right.(*ColumnRef); ok && (c.Op == Equal || c.Op == NotDistinct) {
+			at[r.Index] = true
+		}
+	}
+	for {
+		p, ok := in.(*Project)
+		if !ok {
+			break
+		}
+		below := map[int]bool{}
+		for i := range at {
+			if r, ok := p.Exprs[i].(*ColumnRef); ok {
+				below[r.Index] = true
+			}
+		}
+		in, at = p.Input, below
+	}
+	if f, ok := in.(*Filter); ok {
+		in = f.Input
+	}
+	switch in := in.(type) {
+	case *Aggregate:
+		for i := range in.Groups {
+			if !at[i] {
+				return false
+			}
+		}
+		return in.Sets == nil
+	case *DistinctRows:
+		return len(at) == len(in.Columns())
+	}
+	return false
 }
 
 // markFilter makes a semi or anti join of a mark join whose mark is filtered on.
@@ -124,6 +205,10 @@ func simplifyJoin(n *Join) Node {
 	}
 	if eq := equalities(n); eq != nil {
 		return eq
+	}
+	if n.Kind == Single && oneEach(n) {
+		c.Kind = Left
+		return &c
 	}
 	c.Conditions = slices.Clone(n.Conditions)
 	slices.SortStableFunc(c.Conditions, func(a, b Condition) int {
