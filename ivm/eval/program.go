@@ -38,6 +38,13 @@ type Program struct {
 	slow  bool // DuckDB is faster for many rows
 	tired int  // batches for which the paths rest, because they left too many rows alone
 
+	// The run.
+	pick    []int32 // rows that passed; nil when all did
+	bad     func(row int, err error)
+	first   error // where nobody is told of rows
+	note    func(row int, err error)
+	fail    func(i int, err error)
+	leave   func(i int, err error)
 	m       machine
 	act     mask
 	escaped []int32
@@ -79,6 +86,7 @@ func Compile(in *row.Layout, exprs []plan.Expr, filter plan.Expr, o Options) (*P
 func (p *Program) compile() error {
 	c := &compiler{in: p.In, columns: map[int]*column{}}
 	p.m.in = p.In
+	p.functions()
 	var hard, whole []int
 	p.same = p.filter == nil && p.In.Same(p.Out)
 	for i, e := range p.exprs {
@@ -175,36 +183,31 @@ func (p *Program) Close() error {
 //
 // out may share its heap with in; then long values that are only copied are not copied.
 func (p *Program) Run(ctx context.Context, in, out *zset.Batch, bad func(row int, err error)) error {
-	var first error
-	if bad == nil {
-		bad = func(_ int, err error) {
-			if first == nil {
-				first = err
-			}
-		}
+	if p.bad = bad; bad == nil {
+		p.bad, p.first = p.note, nil
 	}
 	rows, weights := len(out.Words), len(out.Weights)
-	err := p.run(ctx, in, out, bad)
-	if err == nil {
-		err = first
+	err := p.run(ctx, in, out)
+	if err == nil && bad == nil {
+		err = p.first
 	}
+	p.pick, p.bad, p.first, p.m.words, p.m.heap = nil, nil, nil, nil, nil
 	if err != nil {
 		out.Words, out.Weights = out.Words[:rows], out.Weights[:weights]
 	}
 	return err
 }
 
-func (p *Program) run(ctx context.Context, in, out *zset.Batch, bad func(row int, err error)) error {
+func (p *Program) run(ctx context.Context, in, out *zset.Batch) error {
 	n := in.Len()
 	if n == 0 {
 		return nil
 	}
 	p.m.words, p.m.heap = in.Words, in.Heap
-	defer func() { p.m.words, p.m.heap = nil, nil }()
 	var pick []int32
 	if p.when != nil {
 		var err error
-		if pick, err = p.when.rows(ctx, p, in, bad); err != nil {
+		if pick, err = p.when.rows(ctx, p, in, p.bad); err != nil {
 			return err
 		}
 		if n = len(pick); n == 0 {
@@ -214,6 +217,7 @@ func (p *Program) run(ctx context.Context, in, out *zset.Batch, bad func(row int
 			pick = nil
 		}
 	}
+	p.pick = pick
 	width, base := p.Out.Words, len(out.Words)
 	if pick == nil {
 		out.Weights = append(out.Weights, in.Weights...)
@@ -231,7 +235,7 @@ func (p *Program) run(ctx context.Context, in, out *zset.Batch, bad func(row int
 	clear(dst)
 	p.copy(in, dst, out.Heap, pick, n)
 	p.escaped, p.failed = p.escaped[:0], p.failed[:0]
-	if err := p.values(ctx, in, dst, out.Heap, pick, n, bad); err != nil {
+	if err := p.values(ctx, in, dst, out.Heap, pick, n); err != nil {
 		return err
 	}
 	if len(p.failed) > 0 {
@@ -244,8 +248,8 @@ func (p *Program) run(ctx context.Context, in, out *zset.Batch, bad func(row int
 const many = 256
 
 // values computes what is not copied.
-func (p *Program) values(ctx context.Context, in *zset.Batch, dst []uint64, heap *row.Heap, pick []int32, n int, bad func(int, error)) error {
-	fail := func(i int, err error) { p.fail(i, pick, err, bad) }
+func (p *Program) values(ctx context.Context, in *zset.Batch, dst []uint64, heap *row.Heap, pick []int32, n int) error {
+	fail := p.fail
 	rest := !p.easy && p.o.Evaluator != nil && n >= many && (p.slow || p.tired > 0)
 	if len(p.paths) > 0 {
 		p.compute(dst, heap, pick, n, rest)
@@ -255,7 +259,7 @@ func (p *Program) values(ctx context.Context, in *zset.Batch, dst []uint64, heap
 	case rest:
 		hard, p.tired = p.whole, max(0, p.tired-1)
 	case !p.easy && len(p.paths) > 0:
-		fail = func(i int, _ error) { p.escaped = append(p.escaped, int32(i)) } // the whole row shall say what is wrong with it
+		fail = p.leave // the whole row shall say what is wrong with it
 	}
 	if hard != nil {
 		if err := hard.run(ctx, p, in, dst, heap, pick, nil, n, fail); err != nil {
@@ -268,7 +272,7 @@ func (p *Program) values(ctx context.Context, in *zset.Batch, dst []uint64, heap
 	if 4*len(p.escaped) > n && n >= many {
 		p.tired = 64
 	}
-	return p.decide(ctx, in, dst, heap, pick, bad)
+	return p.decide(ctx, in, dst, heap, pick)
 }
 
 // copy moves the fields that are only copied.
@@ -394,12 +398,12 @@ func (x *path) scatter(m *machine, v *vec, dst []uint64, width int, heap *row.He
 }
 
 // decide gives the rows that the paths left alone to the evaluator.
-func (p *Program) decide(ctx context.Context, in *zset.Batch, dst []uint64, heap *row.Heap, pick []int32, bad func(int, error)) error {
+func (p *Program) decide(ctx context.Context, in *zset.Batch, dst []uint64, heap *row.Heap, pick []int32) error {
 	slices.Sort(p.escaped)
 	p.escaped = slices.Compact(p.escaped)
 	if p.o.Evaluator == nil {
 		for _, i := range p.escaped {
-			p.fail(int(i), pick, fault.SQLError.Newf("no evaluator is here to say what is wrong with a row of %s", p.whole.Exprs), bad)
+			p.fail(int(i), fault.SQLError.Newf("no evaluator is here to say what is wrong with a row of %s", p.whole.Exprs))
 		}
 		return nil
 	}
@@ -421,17 +425,25 @@ func (p *Program) decide(ctx context.Context, in *zset.Batch, dst []uint64, heap
 	}
 	escaped := p.escaped
 	return p.whole.run(ctx, p, in, dst, heap, from, escaped, len(escaped), func(k int, err error) {
-		p.fail(int(escaped[k]), pick, err, bad)
+		p.fail(int(escaped[k]), err)
 	})
 }
 
-// fail leaves a row out.
-func (p *Program) fail(i int, pick []int32, err error, bad func(int, error)) {
-	p.failed = append(p.failed, int32(i))
-	if pick != nil {
-		i = int(pick[i])
+// functions makes the functions that a run hands on, once.
+func (p *Program) functions() {
+	p.note = func(_ int, err error) {
+		if p.first == nil {
+			p.first = err
+		}
 	}
-	bad(i, err)
+	p.fail = func(i int, err error) {
+		p.failed = append(p.failed, int32(i))
+		if p.pick != nil {
+			i = int(p.pick[i])
+		}
+		p.bad(i, err)
+	}
+	p.leave = func(i int, _ error) { p.escaped = append(p.escaped, int32(i)) }
 }
 
 // drop takes the failed rows out of the batch, in which this run's begin at a word and a weight.
