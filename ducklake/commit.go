@@ -117,7 +117,7 @@ func (l *Lake) commitWrite(ctx context.Context, c *connection) error {
 		l.Notify()
 		return nil
 	}
-	if lostConnection(err) {
+	if LostConnection(err) {
 		return fault.CatalogGone.Wrap(err, "the transaction was not committed")
 	}
 	return l.check(err)
@@ -129,8 +129,8 @@ func (l *Lake) abort(ctx context.Context, c *connection, err error) error {
 	return errors.Join(l.check(err), rerr)
 }
 
-// lostConnection says that PostgreSQL's scanner lost its server.
-func lostConnection(err error) bool {
+// LostConnection says that PostgreSQL's scanner lost its server.
+func LostConnection(err error) bool {
 	text := strings.ToLower(err.Error())
 	for _, part := range []string{"server closed the connection", "terminating connection", "connection to server", "no connection to the server",
 		"connection reset", "broken pipe", "could not receive data", "could not send data", "unable to connect", "connection refused",

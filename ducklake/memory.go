@@ -22,7 +22,7 @@ const (
 	memoryRest = time.Second // between two ends, and between two times that freed memory is given back
 )
 
-// memory knows the users' statements that run, for the watch.
+// memory knows what runs that can be ended, for the watch: users' statements and refreshes.
 type memory struct {
 	ceiling uint64 // 0: there is no watch
 
@@ -71,6 +71,17 @@ func (m *memory) end(at time.Time) bool {
 		}
 	}
 	return false
+}
+
+// Bounded is for statements on an acquired connection that may take much memory. Its context ends when the process is above its ceiling and
+// they are the newest; why then says so in place of their error. leave must be called when they are over.
+func (l *Lake) Bounded(ctx context.Context) (_ context.Context, why func(error) error, leave func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unwatch := l.memory.enter(cancel)
+	return ctx, func(err error) error { return stopped(ctx, err) }, func() {
+		unwatch()
+		cancel(nil)
+	}
 }
 
 // startMemory puts the ceiling up.

@@ -1,6 +1,7 @@
 package ducklake_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake"
@@ -33,6 +34,28 @@ func TestMemoryWatch(t *testing.T) {
 	if !older.Next() {
 		t.Errorf("the older one: %v", older.Err())
 	}
+}
+
+// Statements on an acquired connection that are bounded end as users' do.
+func TestMemoryWatchOfRefreshes(t *testing.T) {
+	l := laketest.NewPlace(t, laketest.DuckDB).Open(t, ceiling(1<<50))
+	conn, release, err := l.Acquire(t.Context(), ducklake.Aside(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	ctx, why, leave := l.Bounded(t.Context())
+	defer leave()
+	r, err := conn.Query(ctx, "SELECT i FROM range(1000000000000) t(i)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Next() || !l.Relieve(duck.Resident()/2) {
+		t.Fatal("nothing was done", r.Err())
+	}
+	for r.Next() {
+	}
+	fails(t, why(errors.Join(r.Err(), r.Close())), fault.MemoryExhausted)
 }
 
 // What is refused has a name too, wherever it is computed, and the next statement finds all as it was.

@@ -105,6 +105,7 @@ func TestErrorsDoNotTellWhereTheLakeIs(t *testing.T) {
 	if err == nil {
 		t.Fatal("a view was made of a file that is gone")
 	}
+	wants(t, err, fault.LakeUnreadable)
 	told("REFRESH", err.Error())
 	const jobs = "SELECT job_id, error_message FROM vega.jobs"
 	job := c.must(jobs)[0]

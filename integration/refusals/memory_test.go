@@ -41,3 +41,18 @@ func TestMemoryOfOneStatement(t *testing.T) {
 		t.Error(rows)
 	}
 }
+
+// A refresh that grows in small steps is ended like a statement, before it takes what the machine has, and so fails with the same name.
+func TestMemoryOfARefresh(t *testing.T) {
+	s := process.Start(t, process.Options{Lake: newHouse(t).lake, Args: []string{"--memory-limit", "512MB", "--memory-ceiling", "600MB", "--maintenance-interval", "0"}})
+	c := s.Connect(t)
+	c.Must(t, "CREATE TABLE t AS SELECT i FROM range(300000) r(i)")
+	_, err := c.Query(t.Context(), "CREATE MATERIALIZED VIEW v AS SELECT histogram(a.i * 1000 + b.i) AS h FROM t a, t b WHERE b.i < 100")
+	process.Refused(t, err, "MEMORY_EXHAUSTED")
+	if rows := c.Must(t, "SELECT error_code, contains(error_message, 'newest') FROM vega.jobs"); rows[0][0] != "MEMORY_EXHAUSTED" || rows[0][1] != "true" {
+		t.Error(rows)
+	}
+	if rows := c.Must(t, "SELECT count(*) FROM t"); rows[0][0] != "300000" {
+		t.Error(rows)
+	}
+}

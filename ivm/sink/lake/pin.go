@@ -51,7 +51,7 @@ func (s *Sink) pin(ctx context.Context, spec refresh.PinSpec) (_ refresh.Pinned,
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, p.Close())
+			err = errors.Join(reading(err), p.Close())
 		}
 	}()
 	if _, err = conn.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
@@ -195,6 +195,8 @@ func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress fun
 	if now := store.Table(out.table); !catalog.SameColumns(now.Columns, spec.Target.Columns) {
 		return nil, fault.ViewAltered.Newf("another program changed the columns of view %s while it was refreshed", spec.Target.Name)
 	}
+	ctx, why, leave := p.s.Lake.Bounded(ctx)
+	defer leave()
 	out.files, err = p.s.Publisher.Stage(ctx, p.conn, publish.StageSpec{Table: out.table, Query: spec.SQL, JobID: spec.JobID, Owner: p.s.Fence()},
 		func(at publish.StageProgress) {
 			fraction := job.Unknown
@@ -204,7 +206,7 @@ func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress fun
 			progress(fraction, 0)
 		})
 	if err != nil {
-		return nil, evaluation(err)
+		return nil, evaluation(why(err))
 	}
 	return out, fail(p.s.Faults.Staged)
 }
