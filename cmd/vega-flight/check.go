@@ -41,8 +41,13 @@ Exit code 1 when something is wrong; notes alone are no failure.`,
 		Args: wants(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place := "grpc://127.0.0.1:8815"
-			if len(args) == 1 {
+			switch lake := cmd.Flags().Lookup("lake"); {
+			case len(args) == 1 && lake.Changed:
+				return fmt.Errorf("%w: the lake is named twice, %s and --lake %s", errUsage, args[0], lake.Value)
+			case len(args) == 1:
 				place = args[0]
+			case lake.Changed: // as for serve; another lake must not be checked in its place
+				place = lake.Value.String()
 			}
 			var r check.Report
 			var err error

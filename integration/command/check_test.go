@@ -55,6 +55,10 @@ func TestCheckOfALake(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong(run(t, nil, "check", "--extension-dir", extensions, s.Lake()))
+	wrong(run(t, nil, "check", "--extension-dir", extensions, "--lake", s.Lake())) // as serve names it
+	if got := run(t, nil, "check", "--lake", nowhere, s.Lake()); got.code != 2 || !strings.Contains(got.err, "named twice") {
+		t.Errorf("of two lakes: %+v", got)
+	}
 	if err := os.RemoveAll(lost); err != nil {
 		t.Fatal(err)
 	}
