@@ -12,7 +12,6 @@ type compiler struct {
 	in      *row.Layout
 	columns map[int]*column
 	clock   *clock
-	slow    bool // DuckDB is faster for many rows, as it is over texts
 }
 
 // node is the path of an expression in Go; nil when it, or a part of it, has none.
@@ -222,13 +221,11 @@ func (c *compiler) function(e *plan.Function) node {
 	case 2:
 		name, t, u := strings.ToLower(e.Name), e.Args[0].Result(), e.Args[1].Result()
 		if f, arg := knownArgument(name, e); f != nil {
-			c.slow = c.slow || t.Var()
 			return c.unary(e, arg, f)
 		}
 		if f := twoArguments(name, t, u, e.Type); f != nil {
 			if args := c.nodes(e.Args); args != nil {
-				c.slow = c.slow || t.Var()
-				return &dyadic{vec: *newVec(e.Type), a: args[0], b: args[1], f: f}
+					return &dyadic{vec: *newVec(e.Type), a: args[0], b: args[1], f: f}
 			}
 		}
 	}

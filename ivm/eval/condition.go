@@ -97,7 +97,6 @@ type condition struct {
 	pick  []int32
 	left  []int32 // rows that the path leaves alone
 	pass  mask
-	slow  bool
 }
 
 func (p *Program) condition(c *compiler) (*condition, error) {
@@ -112,7 +111,6 @@ func (p *Program) condition(c *compiler) (*condition, error) {
 	x.sql.describe(p, []plan.Expr{p.filter})
 	if !p.o.OnlyDuck {
 		x.node = c.node(p.filter)
-		x.slow = c.slow
 	}
 	if x.node == nil {
 		return x, x.sql.open()
@@ -126,7 +124,7 @@ func (x *condition) rows(ctx context.Context, p *Program, in *zset.Batch, bad fu
 	x.keep = slices.Grow(x.keep[:0], words(n))[:words(n)]
 	clear(x.keep)
 	x.left = x.left[:0]
-	if x.node == nil || x.slow && n >= many && x.sql.evaluator != nil {
+	if x.node == nil {
 		if err := x.ask(ctx, p, in, nil, n, bad); err != nil {
 			return nil, err
 		}

