@@ -59,13 +59,13 @@ func (m *multiset) counts(r []uint64) bool {
 	return true
 }
 
-// open finds the touched groups.
-func (m *multiset) open(keys *zset.Batch, refs []state.Ref) {
+// open finds groups, whose refs in the groups' own table are given, and puts their refs in m's to refs.
+func (m *multiset) open(keys *zset.Batch, own, refs []state.Ref) {
 	if m.own {
-		m.refs = append(m.refs[:0], refs...)
+		copy(refs, own)
 		return
 	}
-	m.refs = m.table.UpsertAll(keys, m.refs)
+	m.table.UpsertAll(keys, refs)
 }
 
 // apply takes the changes in.

@@ -211,7 +211,13 @@ type grouping struct {
 	was     []int32 // of each group: its row in before, or one of these
 	failed  map[int]error
 	shownOf group
-	delta   changes
+
+	// of a step with more than most groups: its rows, those of a block of groups together
+	most        int
+	sorted      zset.Batch
+	sortedSlots []uint32
+	ends        []int32
+	delta       changes
 }
 
 const (
@@ -251,7 +257,7 @@ func (s *selection) run(c *changes, plain []int64) []int64 {
 }
 
 func newGrouping(spec *AggregateSpec, name string, set []int, out *row.Layout, tables Tables) (*grouping, error) {
-	g := &grouping{spec: spec, set: set, out: out, global: len(set) == 0, before: zset.New(out), failed: map[int]error{}, shownOf: group{layout: out}}
+	g := &grouping{spec: spec, set: set, out: out, global: len(set) == 0, before: zset.New(out), failed: map[int]error{}, shownOf: group{layout: out}, most: blockGroups}
 	g.places, g.shownAt = make([]int, len(spec.Groups)), make([]int, len(spec.Groups))
 	var keys, shown, plain []int
 	for i := range spec.Groups {

@@ -332,7 +332,9 @@ func (b *aggregateBuilder) tables(name string, tables Tables) error {
 		g.size += a.words()
 	}
 	spec := state.Spec{Key: g.key.layout, Payload: g.size}
-	if len(g.multisets) > 0 {
+	if len(g.multisets) == 0 {
+		g.most = 16 * blockGroups
+	} else {
 		spec.Entry, spec.Order = g.multisets[0].entry.layout, len(g.multisets[0].entry.moves)
 	}
 	var err error

@@ -10,15 +10,43 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
+// blockGroups is how many groups are taken at once: so many that their states stay in the cache from one look at them to the next.
+const blockGroups = 512
+
 // step is the delta rule: find the touched groups, keep their rows as they were, take the changes in, and give what differs.
 func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.Batch) error {
 	was := g.global && g.table.Keys() > 0
 	g.open(b)
-	if len(g.groups) == 0 {
+	if len(g.groups) <= g.most || g.foreign != nil {
+		if err := g.block(ctx, e, b, g.slots, 0, len(g.groups), was, out); err != nil {
+			return err
+		}
+	} else {
+		g.sort(b)
+		w := b.Layout.Words
+		part := zset.Batch{Layout: b.Layout, Heap: b.Heap}
+		from := 0
+		for k, to := range g.ends {
+			part.Words, part.Weights = g.sorted.Words[from*w:int(to)*w], g.sorted.Weights[from:to]
+			s := k * g.most
+			if err := g.block(ctx, e, &part, g.sortedSlots[from:to], s, min(s+g.most, len(g.groups)), false, out); err != nil {
+				return err
+			}
+			from = int(to)
+		}
+	}
+	g.letGo()
+	return g.err()
+}
+
+// block is step for the groups from..to-1, whose rows b has.
+func (g *grouping) block(ctx context.Context, e *Epoch, b *zset.Batch, slots []uint32, from, to int, was bool, out *zset.Batch) error {
+	if from == to {
 		return nil
 	}
-	g.remember(&g.shownOf, e, was)
-	if err := g.apply(b); err != nil {
+	g.fill(from, to)
+	g.remember(&g.shownOf, from, to, was)
+	if err := g.apply(b, slots, from, to); err != nil {
 		return err
 	}
 	if g.foreign != nil {
@@ -26,11 +54,33 @@ func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.
 			return err
 		}
 	}
-	if err := g.give(&g.shownOf, e, b, out); err != nil {
-		return err
+	g.give(&g.shownOf, e, from, to, out)
+	return nil
+}
+
+// sort puts copies of the rows of a batch in the order of their groups' blocks; ends are where the blocks end.
+func (g *grouping) sort(b *zset.Batch) {
+	n, w := b.Len(), b.Layout.Words
+	blocks := (len(g.groups) + g.most - 1) / g.most
+	g.ends = slices.Grow(g.ends[:0], blocks)[:blocks]
+	clear(g.ends)
+	for _, s := range g.slots {
+		g.ends[int(s)/g.most]++
 	}
-	g.letGo()
-	return g.err()
+	at := int32(0)
+	for i, c := range g.ends {
+		g.ends[i] = at
+		at += c
+	}
+	g.sorted.Words = slices.Grow(g.sorted.Words[:0], n*w)[:n*w]
+	g.sorted.Weights = slices.Grow(g.sorted.Weights[:0], n)[:n]
+	g.sortedSlots = slices.Grow(g.sortedSlots[:0], n)[:n]
+	for i, s := range g.slots {
+		to := int(g.ends[int(s)/g.most])
+		g.ends[int(s)/g.most]++
+		copy(g.sorted.Words[to*w:to*w+w], b.Words[i*w:i*w+w])
+		g.sorted.Weights[to], g.sortedSlots[to] = b.Weights[i], s
+	}
 }
 
 // err is why a table could not be read.
@@ -57,7 +107,8 @@ func (g *grouping) take(b *zset.Batch) {
 	if len(g.groups) == 0 {
 		return
 	}
-	g.change(b)
+	g.fill(0, len(g.groups))
+	g.change(b, g.slots)
 	for s, ref := range g.groups {
 		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
 		g.windows.hold(g, s)
@@ -88,7 +139,7 @@ func (g *grouping) open(b *zset.Batch) {
 	}
 	k := len(g.groups)
 	g.touched.Weights = slices.Grow(g.touched.Weights[:0], k)[:k]
-	g.fill()
+	g.room()
 }
 
 // number gives each group of the batch a number, in order of first appearance.
@@ -114,18 +165,32 @@ func (g *grouping) number() {
 	}
 }
 
-// fill reads the groups' states.
-func (g *grouping) fill() {
-	n := len(g.groups) * g.size
-	if cap(g.acc) < n {
+// room makes room for the groups' states.
+func (g *grouping) room() {
+	k := len(g.groups)
+	if n := k * g.size; cap(g.acc) < n {
 		g.acc = make([]uint64, n, n+n/4)
-	}
-	g.acc = g.acc[:n]
-	for s, ref := range g.groups {
-		copy(g.acc[s*g.size:(s+1)*g.size], g.table.Peek(ref))
+	} else {
+		g.acc = g.acc[:n]
 	}
 	for _, m := range g.multisets {
-		m.open(&g.touched, g.groups)
+		m.refs = slices.Grow(m.refs[:0], k)[:k]
+	}
+	g.was = slices.Grow(g.was[:0], k)[:k]
+	g.before.Reset()
+	clear(g.failed)
+}
+
+// fill reads the states of the groups from..to-1.
+func (g *grouping) fill(from, to int) {
+	for s, ref := range g.groups[from:to] {
+		s += from
+		copy(g.acc[s*g.size:(s+1)*g.size], g.table.Peek(ref))
+	}
+	w := g.key.layout.Words
+	keys := zset.Batch{Layout: g.key.layout, Words: g.touched.Words[from*w : to*w], Weights: g.touched.Weights[from:to], Heap: g.touched.Heap}
+	for _, m := range g.multisets {
+		m.open(&keys, g.groups[from:to], m.refs[from:to:to])
 	}
 	if g.foreign != nil {
 		g.foreign.open(g)
@@ -133,11 +198,8 @@ func (g *grouping) fill() {
 }
 
 // remember makes the rows that groups have before the changes.
-func (g *grouping) remember(c *group, e *Epoch, was bool) {
-	g.before.Reset()
-	g.was = slices.Grow(g.was[:0], len(g.groups))[:len(g.groups)]
-	clear(g.failed)
-	for s := range g.groups {
+func (g *grouping) remember(c *group, from, to int, was bool) {
+	for s := from; s < to; s++ {
 		if g.acc[s*g.size] == 0 && !was {
 			g.was[s] = wasAbsent
 			continue
@@ -185,9 +247,9 @@ func cut(b *zset.Batch, n int) {
 }
 
 // change takes the changes into accumulators and multisets.
-func (g *grouping) change(b *zset.Batch) {
+func (g *grouping) change(b *zset.Batch, slots []uint32) {
 	c := &g.delta
-	*c = changes{slots: g.slots, acc: g.acc, size: g.size, keys: &g.touched}
+	*c = changes{slots: slots, acc: g.acc, size: g.size, keys: &g.touched}
 	c.of(b)
 	for _, m := range g.multisets {
 		m.apply(c)
@@ -205,19 +267,19 @@ func (g *grouping) change(b *zset.Batch) {
 	}
 }
 
-func (g *grouping) apply(b *zset.Batch) error {
-	g.change(b)
+func (g *grouping) apply(b *zset.Batch, slots []uint32, from, to int) error {
+	g.change(b, slots)
 	if err := g.err(); err != nil { // what cannot be read looks as if it were not there
 		return err
 	}
 	for _, m := range g.multisets {
-		if err := m.check(b, g.slots); err != nil {
+		if err := m.check(b, slots); err != nil {
 			return err
 		}
 	}
-	for s := range g.groups {
+	for s := from; s < to; s++ {
 		if n := int64(g.acc[s*g.size]); n < 0 {
-			for i, slot := range g.slots {
+			for i, slot := range slots {
 				if int(slot) == s && b.Weights[i] < 0 {
 					return excess(b.Layout, b.Row(i), b.Heap, n)
 				}
@@ -228,10 +290,11 @@ func (g *grouping) apply(b *zset.Batch) error {
 }
 
 // give keeps the new states, drops groups that are empty, and appends the differences to out.
-func (g *grouping) give(c *group, e *Epoch, b *zset.Batch, out *zset.Batch) error {
+func (g *grouping) give(c *group, e *Epoch, from, to int, out *zset.Batch) {
 	fixed := g.out.Fixed()
 	w := g.out.Words
-	for s, ref := range g.groups {
+	for s := from; s < to; s++ {
+		ref := g.groups[s]
 		var old []uint64
 		if i := int(g.was[s]); i >= 0 {
 			old = g.before.Words[i*w : i*w+w]
@@ -260,7 +323,6 @@ func (g *grouping) give(c *group, e *Epoch, b *zset.Batch, out *zset.Batch) erro
 		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
 		g.windows.hold(g, s)
 	}
-	return nil
 }
 
 // forget drops a group's state.
@@ -306,7 +368,6 @@ func (g *grouping) emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 func (g *grouping) emitSome(ctx context.Context, e *Epoch, c *group, out *zset.Batch) error {
 	g.reopen()
 	if g.foreign != nil {
-		clear(g.failed)
 		if err := g.foreign.evaluate(ctx, g, e); err != nil {
 			return err
 		}
@@ -336,5 +397,6 @@ func (g *grouping) reopen() {
 		g.touched.Words = append(g.touched.Words, g.table.Key(ref)...)
 	}
 	g.touched.Weights = slices.Grow(g.touched.Weights[:0], len(g.groups))[:len(g.groups)]
-	g.fill()
+	g.room()
+	g.fill(0, len(g.groups))
 }
