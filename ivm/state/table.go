@@ -49,6 +49,8 @@ type Table struct {
 	slots  []uint64
 	refs   []Ref
 
+	warmed uint64 // so that nobody leaves out the reads of Warm
+
 	store *backing // nil: memory only
 }
 
