@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -287,7 +288,11 @@ func (c *Checkpoint) Commit(ctx context.Context) error {
 	return nil
 }
 
-func (c *Checkpoint) commit(ctx context.Context) error {
+func (c *Checkpoint) commit(ctx context.Context) (err error) {
+	defer func() { c.s.caught(recover(), &err) }()
+	if err := errors.Join(c.s.Err(), c.s.room(2*c.bytes)); err != nil {
+		return err
+	}
 	if c.at < len(c.parts) {
 		return fault.InternalError.Newf("a checkpoint is committed that is not drained")
 	}

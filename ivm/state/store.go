@@ -28,6 +28,7 @@ type Store struct {
 	tables   []*Table
 	mu       sync.Mutex
 	frontier []byte
+	broken   error
 	flight   *Checkpoint // captured and not settled
 	number   uint16      // of the newest table
 	runs     int         // of files that were written beside the database
@@ -142,12 +143,16 @@ func (s *Store) Frontier() []byte {
 
 // Close closes the database; tables over it must not be used any more. A
 // checkpoint in flight is given up.
-func (s *Store) Close() error {
+func (s *Store) Close() (err error) {
+	defer func() { s.caught(recover(), &err) }()
 	if s.flight != nil {
 		s.flight.Abort()
 		s.settle()
 	}
-	return s.db.Close()
+	if err := s.db.Close(); err != nil {
+		return fault.StateUnreadable.Wrap(err, "closing the checkpoint in %s", s.dir)
+	}
+	return nil
 }
 
 // Size is the bytes on disk.
@@ -201,7 +206,39 @@ func (storeLogger) Errorf(format string, args ...any) {
 	slog.Error("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where the database cannot go on: what it says it has written would not be there.
+// fatal is what Pebble panics with where it cannot go on: what it says it has written would not be there.
+type fatal string
+
 func (storeLogger) Fatalf(format string, args ...any) {
-	panic("pebble: " + fmt.Sprintf(format, args...))
+	panic(fatal("pebble: " + fmt.Sprintf(format, args...)))
+}
+
+// caught makes an error of Pebble's end, after which the store is of no use any more.
+func (s *Store) caught(p any, err *error) {
+	f, ok := p.(fatal)
+	if !ok {
+		if p != nil {
+			panic(p)
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = fault.StateUnreadable.Newf("the checkpoint in %s: %s", s.dir, string(f)).WithHint("the view restarts from its newest checkpoint")
+	*err = s.broken
+}
+
+// Err says that the store is of no use any more; it is to be closed and opened again.
+func (s *Store) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// room refuses to begin what the disk has no room for: Pebble does not survive to meet its end.
+func (s *Store) room(n int) error {
+	if u, err := s.fs.GetDiskUsage(s.dir); err == nil && u.AvailBytes < uint64(n)+64<<20 {
+		return fault.DiskFull.Newf("a checkpoint of %d bytes has %d bytes of disk at %s", n, u.AvailBytes, s.dir)
+	}
+	return nil
 }
