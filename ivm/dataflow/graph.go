@@ -32,8 +32,23 @@ type node struct {
 	ins  []*zset.Batch
 }
 
-// NewGraph makes an empty graph.
+// NewGraph makes an empty graph, which remembers in memory.
 func NewGraph() *Graph { return &Graph{errors: newErrorSet(), last: -1} }
+
+// OpenGraph makes an empty graph that goes on where the tables are: a graph that has stepped before does not make its first
+// step again.
+func OpenGraph(t Tables) (*Graph, error) {
+	g := &Graph{last: -1}
+	var err error
+	if g.errors, err = openErrorSet(t); err != nil {
+		return nil, err
+	}
+	g.now, g.stepped = g.errors.clock()
+	return g, nil
+}
+
+// Stepped says that the graph has content: it has stepped, been loaded or gone on from a checkpoint.
+func (g *Graph) Stepped() bool { return g.stepped }
 
 // Source adds an input, whose deltas are given to Step in the order in which sources were added. It returns the node's number.
 func (g *Graph) Source(name string, layout *row.Layout) int {
@@ -96,11 +111,17 @@ func (g *Graph) Step(ctx context.Context, now int64, deltas ...*zset.Batch) (*zs
 			n.out.Consolidate()
 		}
 	}
-	g.stepped = true
+	g.done()
 	if g.nodes[g.last].op == nil {
 		g.nodes[g.last].out.Consolidate()
 	}
 	return g.nodes[g.last].out, nil
+}
+
+// done notes that a step or load is over.
+func (g *Graph) done() {
+	g.stepped = true
+	g.errors.setClock(g.now)
 }
 
 // show makes a source's output the given delta: operators do not change what they are given, so it is not copied unless it

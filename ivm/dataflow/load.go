@@ -35,7 +35,7 @@ func (g *Graph) Load(ctx context.Context, now int64, read func(i int, take func(
 		g.broken = err
 		return nil, err
 	}
-	g.stepped = true
+	g.done()
 	out := g.nodes[g.last].out
 	out.Consolidate()
 	return out, nil
