@@ -26,6 +26,8 @@ import (
 // slotFunction is the table function behind [Conn.RegisterSlot]; its argument is a slot's unguessable token.
 const slotFunction = "duck_slot"
 
+const noSlot = "no such slot"
+
 // slots are the registered slots by token.
 var slots sync.Map // string → *Slot
 
@@ -52,7 +54,7 @@ func (c *Conn) RegisterSlot(ctx context.Context, name string, columns []Column, 
 		return nil, err
 	}
 	defer c.give()
-	if err := registerSlots(c.raw); err != nil {
+	if err := c.registerSlots(); err != nil {
 		return nil, err
 	}
 	s := &Slot{conn: c, name: name, fill: fill}
@@ -125,8 +127,16 @@ func (s *Slot) free() {
 	s.sheet.arena.free()
 }
 
-// registerSlots makes the table function known to the instance; it may be known already.
-func registerSlots(conn ddb.Connection) error {
+// registerSlots makes the table function known to the instance, unless it is: each change of the catalog has every prepared statement
+// planned anew.
+func (c *Conn) registerSlots() error {
+	var known ddb.PreparedStatement
+	ddb.Prepare(c.raw, "SELECT * FROM "+slotFunction+"('')", &known)
+	message := ddb.PrepareError(known)
+	ddb.DestroyPrepare(&known)
+	if strings.Contains(message, noSlot) {
+		return nil
+	}
 	f := ddb.CreateTableFunction()
 	defer ddb.DestroyTableFunction(&f)
 	ddb.TableFunctionSetName(f, slotFunction)
@@ -136,7 +146,7 @@ func registerSlots(conn ddb.Connection) error {
 	ddb.TableFunctionSetBind(f, unsafe.Pointer(C.duckSlotBind))
 	ddb.TableFunctionSetInit(f, unsafe.Pointer(C.duckSlotInit))
 	ddb.TableFunctionSetFunction(f, unsafe.Pointer(C.duckSlotRead))
-	if ddb.RegisterTableFunction(conn, f) == ddb.StateError {
+	if ddb.RegisterTableFunction(c.raw, f) == ddb.StateError {
 		return fmt.Errorf("duck: DuckDB refuses the table function %s", slotFunction)
 	}
 	return nil
@@ -150,7 +160,7 @@ func duckSlotBind(info unsafe.Pointer) {
 		defer ddb.DestroyValue(&v)
 		x, ok := slots.Load(ddb.GetVarchar(v))
 		if !ok {
-			return errors.New("no such slot")
+			return errors.New(noSlot)
 		}
 		s := x.(*Slot)
 		for i, name := range s.names {

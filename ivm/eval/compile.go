@@ -225,7 +225,7 @@ func (c *compiler) function(e *plan.Function) node {
 		}
 		if f := twoArguments(name, t, u, e.Type); f != nil {
 			if args := c.nodes(e.Args); args != nil {
-					return &dyadic{vec: *newVec(e.Type), a: args[0], b: args[1], f: f}
+				return &dyadic{vec: *newVec(e.Type), a: args[0], b: args[1], f: f}
 			}
 		}
 	}
