@@ -122,6 +122,30 @@ func benchmarkSteps(b *testing.B, op Operator, c *churn, start *zset.Batch) {
 	}
 }
 
+// benchmarkLoad loads the rows, as a graph does, 64 k at a time.
+func benchmarkLoad(b *testing.B, rows *zset.Batch, make func() (Operator, error)) {
+	spent := cpu()
+	for b.Loop() {
+		op, err := make()
+		if err != nil {
+			b.Fatal(err)
+		}
+		w := rows.Layout.Words
+		for from := 0; from < rows.Len(); from += loadRows {
+			to := min(from+loadRows, rows.Len())
+			part := &zset.Batch{Layout: rows.Layout, Heap: rows.Heap, Words: rows.Words[from*w : to*w], Weights: rows.Weights[from:to]}
+			if err := op.(Loader).Load(context.Background(), testEpoch(0), 0, part); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := op.(Loader).Emit(context.Background(), testEpoch(0), zset.New(op.Layout())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows.Len())*float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+	b.ReportMetric(float64(rows.Len())*float64(b.N)/(cpu()-spent).Seconds()/1e6, "M/cpu-s")
+}
+
 func benchmarkAggregate(b *testing.B, l *row.Layout, start int, make func(int, []uint64), functions ...Function) {
 	op, err := NewAggregate(AggregateSpec{Name: "a", Input: l, Groups: []Group{{0, 0}}, Functions: functions}, Memory{})
 	if err != nil {
@@ -145,13 +169,26 @@ func BenchmarkW1(b *testing.B) {
 	}, Function{Name: "count_star", Result: bigint}, Function{Name: "sum", Args: []int{1}, Result: hugeint})
 }
 
+func w1bRow(id int, r []uint64) {
+	x := scatter(id)
+	v := x >> 32 % 100000
+	r[1], r[2], r[3] = x%100000, v, v%100
+}
+
+var (
+	w1bLayout    = row.ParseLayout("BIGINT", "BIGINT", "BIGINT")
+	w1bFunctions = []Function{{Name: "count_star", Result: bigint}, {Name: "sum", Args: []int{1}, Result: hugeint},
+		{Name: "min", Args: []int{1}, Result: bigint}, {Name: "max", Args: []int{1}, Result: bigint},
+		{Name: "count", Args: []int{2}, Distinct: true, Result: bigint}}
+)
+
 func BenchmarkW1b(b *testing.B) {
-	l := row.ParseLayout("BIGINT", "BIGINT", "BIGINT")
-	benchmarkAggregate(b, l, 1_000_000, func(id int, r []uint64) {
-		x := scatter(id)
-		v := x >> 32 % 100000
-		r[1], r[2], r[3] = x%100000, v, v%100
-	}, Function{Name: "count_star", Result: bigint}, Function{Name: "sum", Args: []int{1}, Result: hugeint},
-		Function{Name: "min", Args: []int{1}, Result: bigint}, Function{Name: "max", Args: []int{1}, Result: bigint},
-		Function{Name: "count", Args: []int{2}, Distinct: true, Result: bigint})
+	benchmarkAggregate(b, w1bLayout, 1_000_000, w1bRow, w1bFunctions...)
+}
+
+func BenchmarkW1bLoad(b *testing.B) {
+	_, start := newChurn(w1bLayout, 1_000_000, w1bRow)
+	benchmarkLoad(b, start, func() (Operator, error) {
+		return NewAggregate(AggregateSpec{Name: "a", Input: w1bLayout, Groups: []Group{{0, 0}}, Functions: w1bFunctions}, Memory{})
+	})
 }

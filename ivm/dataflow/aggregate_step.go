@@ -17,33 +17,41 @@ const blockGroups = 512
 func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.Batch) error {
 	was := g.global && g.table.Keys() > 0
 	g.open(b)
-	if len(g.groups) <= g.most || g.foreign != nil {
-		if err := g.block(ctx, e, b, g.slots, 0, len(g.groups), was, out); err != nil {
-			return err
-		}
-	} else {
-		g.sort(b)
-		w := b.Layout.Words
-		part := zset.Batch{Layout: b.Layout, Heap: b.Heap}
-		from := 0
-		for k, to := range g.ends {
-			part.Words, part.Weights = g.sorted.Words[from*w:int(to)*w], g.sorted.Weights[from:to]
-			s := k * g.most
-			if err := g.block(ctx, e, &part, g.sortedSlots[from:to], s, min(s+g.most, len(g.groups)), false, out); err != nil {
-				return err
-			}
-			from = int(to)
-		}
+	err := g.blocks(b, func(b *zset.Batch, slots []uint32, from, to int) error {
+		return g.block(ctx, e, b, slots, from, to, was, out)
+	})
+	if err != nil {
+		return err
 	}
 	g.letGo()
 	return g.err()
 }
 
+// blocks calls f for the groups from..to-1 and their rows, until that is all.
+func (g *grouping) blocks(b *zset.Batch, f func(b *zset.Batch, slots []uint32, from, to int) error) error {
+	switch n := len(g.groups); {
+	case n == 0:
+		return nil
+	case n <= g.most || g.foreign != nil:
+		return f(b, g.slots, 0, n)
+	}
+	g.sort(b)
+	w := b.Layout.Words
+	part := zset.Batch{Layout: b.Layout, Heap: b.Heap}
+	from := 0
+	for k, to := range g.ends {
+		part.Words, part.Weights = g.sorted.Words[from*w:int(to)*w], g.sorted.Weights[from:to]
+		s := k * g.most
+		if err := f(&part, g.sortedSlots[from:to], s, min(s+g.most, len(g.groups))); err != nil {
+			return err
+		}
+		from = int(to)
+	}
+	return nil
+}
+
 // block is step for the groups from..to-1, whose rows b has.
 func (g *grouping) block(ctx context.Context, e *Epoch, b *zset.Batch, slots []uint32, from, to int, was bool, out *zset.Batch) error {
-	if from == to {
-		return nil
-	}
 	g.fill(from, to)
 	g.remember(&g.shownOf, from, to, was)
 	if err := g.apply(b, slots, from, to); err != nil {
@@ -104,15 +112,15 @@ func (g *grouping) err() error {
 // take is step without output; counts are not looked at.
 func (g *grouping) take(b *zset.Batch) {
 	g.open(b)
-	if len(g.groups) == 0 {
-		return
-	}
-	g.fill(0, len(g.groups))
-	g.change(b, g.slots)
-	for s, ref := range g.groups {
-		copy(g.table.Payload(ref), g.acc[s*g.size:(s+1)*g.size])
-		g.windows.hold(g, s)
-	}
+	_ = g.blocks(b, func(b *zset.Batch, slots []uint32, from, to int) error {
+		g.fill(from, to)
+		g.change(b, slots)
+		for s := from; s < to; s++ {
+			copy(g.table.Payload(g.groups[s]), g.acc[s*g.size:(s+1)*g.size])
+			g.windows.hold(g, s)
+		}
+		return nil
+	})
 }
 
 // open finds the groups of a batch's rows: slots says which each row is of, groups and touched which those are.

@@ -136,12 +136,16 @@ func (p *partitions) drop(ref state.Ref) {
 
 // load takes rows in without output.
 func (p *partitions) load(b *zset.Batch) {
-	p.open(b)
-	for s, ref := range p.touched {
-		for _, i := range p.of(s) {
-			p.table.Add(ref, p.rows.Row(int(i)), p.rows.Heap, b.Weights[i])
-		}
+	p.entry.all(&p.rows, b)
+	if p.all {
+		n := 2 * b.Len()
+		p.keys.Layout, p.keys.Heap, p.keys.Weights = p.key.layout, b.Heap, b.Weights
+		p.keys.Words = slices.Grow(p.keys.Words[:0], n)[:n]
+		clear(p.keys.Words)
+	} else {
+		p.key.all(&p.keys, b)
 	}
+	p.refs = p.table.Load(&p.keys, &p.rows, p.refs)
 }
 
 // peers says that two entries have the same order row.
