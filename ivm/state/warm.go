@@ -73,13 +73,13 @@ func (t *Table) warm(refs []Ref, rows []uint64) {
 		}
 	}
 	if rows != nil {
-		sum = t.narrow(at, rows)
+		sum = t.approach(at, rows)
 	}
 	t.warmed = sum
 }
 
-// narrow does the binary searches in the leaves, by the entries' first words, a step of each at a time.
-func (t *Table) narrow(at []warmth, rows []uint64) (sum uint64) {
+// approach does the binary searches in the leaves, by the entries' first words, a step of each at a time.
+func (t *Table) approach(at []warmth, rows []uint64) (sum uint64) {
 	for more := true; more; {
 		more = false
 		for i := range at {
