@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -304,6 +305,11 @@ func rebound(name string, e *plan.Function) (t row.Type) {
 	if len(e.Args) != 2 || e.Type.Kind != row.Decimal || name != "+" && name != "-" && name != "*" {
 		return t
 	}
+	for _, arg := range e.Args {
+		if alwaysNull(arg) {
+			return row.Type{Kind: row.Decimal} // it folds to a NULL of no such type
+		}
+	}
 	a, b := e.Args[0].Result(), e.Args[1].Result()
 	if a.Kind != row.Decimal || b.Kind != row.Decimal {
 		return t
@@ -317,4 +323,20 @@ func rebound(name string, e *plan.Function) (t row.Type) {
 		width = 18
 	}
 	return row.Type{Kind: row.Decimal, Width: uint8(min(width, 38)), Scale: scale}
+}
+
+// alwaysNull says that an expression is NULL whatever the row.
+func alwaysNull(e plan.Expr) bool {
+	switch e := e.(type) {
+	case *plan.Constant:
+		return e.Value == nil
+	case *plan.Cast:
+		return alwaysNull(e.Child)
+	case *plan.Function:
+		switch e.Name {
+		case "+", "-", "*":
+			return slices.ContainsFunc(e.Args, alwaysNull)
+		}
+	}
+	return false
 }
