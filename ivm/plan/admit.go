@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // admit finds every reason why the plan cannot be maintained.
@@ -115,22 +114,8 @@ func (i *Info) refuseExprs() {
 
 // refuseUnbounded refuses state that grows for ever: the past of a stream is kept nowhere else.
 func (i *Info) refuseUnbounded(p *Plan) {
-	if i.State == Stateless || i.Windowed {
+	if i.State == Stateless || i.Bounded {
 		return
-	}
-	switch n := i.Node.(type) {
-	case *TopK:
-		if strings.HasSuffix(i.StateBound, " rows") {
-			return
-		}
-	case *Aggregate:
-		if len(n.Groups) == 0 && i.State == Groups1 {
-			return
-		}
-	case *Temporal:
-		if strings.HasSuffix(i.StateBound, "not past") {
-			return
-		}
 	}
 	var stream *Source
 	var look func(n Node)
@@ -138,7 +123,7 @@ func (i *Info) refuseUnbounded(p *Plan) {
 		if s, ok := n.(*Scan); ok && s.Source.Unbounded {
 			stream = s.Source
 		}
-		if other := p.infos[n]; other != nil && other != i && other.State != Stateless && other.State != ClockQueue && len(other.StateBound) > 0 && bounded(other) {
+		if other := p.infos[n]; other != i && other.lasting() {
 			return
 		}
 		for _, c := range n.Inputs() {
@@ -152,13 +137,13 @@ func (i *Info) refuseUnbounded(p *Plan) {
 	}
 }
 
-// bounded says that the node's output is bounded whatever its input is.
-func bounded(i *Info) bool {
+// lasting says that what the node gives at any time is bounded, even when its input has no end.
+func (i *Info) lasting() bool {
 	switch n := i.Node.(type) {
-	case *TopK:
-		return len(n.Partition) == 0 && n.Limit >= 0 && !n.WithTies
 	case *Aggregate:
 		return len(n.Groups) == 0
+	case *TopK, *Temporal:
+		return i.Bounded
 	}
 	return false
 }

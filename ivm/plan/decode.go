@@ -14,7 +14,9 @@ type decoder struct {
 	types map[string]row.Type
 	ctes  map[int]*Shared
 	delim []*delimited // the correlated subqueries around, innermost last
-	depth int
+
+	checked map[Node]bool // see wellFormed
+	depth   int
 }
 
 // delimited is the outer side of a correlated subquery, and its columns that the inner side is asked for.
@@ -25,7 +27,7 @@ type delimited struct {
 }
 
 func newDecoder(in *Input) *decoder {
-	return &decoder{in: in, types: map[string]row.Type{}, ctes: map[int]*Shared{}}
+	return &decoder{in: in, types: map[string]row.Type{}, ctes: map[int]*Shared{}, checked: map[Node]bool{}}
 }
 
 // maxNodes bounds the depth of plans, as a protection of the stack.
@@ -51,7 +53,7 @@ func (d *decoder) node(t *tree) Node {
 	}
 	n, err := read(d, t)
 	if err == nil {
-		err = wellFormed(n)
+		err = d.wellFormed(n)
 	}
 	if err != nil {
 		in := d.children(t)
@@ -127,8 +129,18 @@ func (d *decoder) two(t *tree) (Node, Node, error) {
 	return d.node(&kids[0]), d.node(&kids[1]), nil
 }
 
-// wellFormed checks that expressions mean columns that are there, so that nothing behind has to.
-func wellFormed(n Node) error {
+// wellFormed checks that expressions mean columns that are there, so that nothing behind has to. Nodes that were checked before are not
+// checked again.
+func (d *decoder) wellFormed(n Node) error {
+	if d.checked[n] {
+		return nil
+	}
+	for _, in := range n.Inputs() {
+		if err := d.wellFormed(in); err != nil {
+			return err
+		}
+	}
+	d.checked[n] = true
 	switch n := n.(type) {
 	case *Join:
 		left, right := n.Left.Columns(), n.Right.Columns()
@@ -148,19 +160,28 @@ func wellFormed(n Node) error {
 				return err
 			}
 		}
-		for _, c := range n.Inputs() {
-			switch c.(type) {
-			case *Project, *Filter:
-				if err := wellFormed(c); err != nil {
+	case *Values:
+		for _, r := range n.Rows {
+			if len(r) != len(n.Cols) {
+				return fmt.Errorf("a row of %d values among rows of %d", len(r), len(n.Cols))
+			}
+			for _, e := range r {
+				if err := refsWithin(e, nil); err != nil {
 					return err
 				}
 			}
 		}
 	case *SetOp:
-		want := len(n.In[0].Columns())
+		want := n.In[0].Columns()
 		for _, in := range n.In {
-			if len(in.Columns()) != want {
-				return fmt.Errorf("a set operation over %d and %d columns", want, len(in.Columns()))
+			cols := in.Columns()
+			if len(cols) != len(want) {
+				return fmt.Errorf("a set operation over %d and %d columns", len(want), len(cols))
+			}
+			for i := range cols {
+				if !plainCollation(cols[i].Type).Equal(plainCollation(want[i].Type)) {
+					return fmt.Errorf("a set operation over %s and %s", want[i].Type, cols[i].Type)
+				}
 			}
 		}
 	}

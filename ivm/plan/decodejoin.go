@@ -65,7 +65,7 @@ func (d *decoder) joined(t *tree, l, r Node) (Node, error) {
 			return nil, &unsupported{UnknownOperator, NoPosition, "a null-aware join with another condition is not known", ""}
 		}
 	}
-	if err := wellFormed(j); err != nil {
+	if err := d.wellFormed(j); err != nil {
 		return nil, err
 	}
 	splitConditions(j, width)

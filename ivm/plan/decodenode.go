@@ -278,7 +278,7 @@ func (d *decoder) limit(t *tree) (Node, error) {
 		return pick(in, which)
 	}
 	n := &TopK{Input: in, Order: items, Limit: limit, Offset: offset, Pos: NoPosition}
-	if err := wellFormed(n); err != nil {
+	if err := d.wellFormed(n); err != nil {
 		return nil, err
 	}
 	return pick(n, which)

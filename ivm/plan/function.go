@@ -58,7 +58,7 @@ func (a *Agg) Native() StateKind {
 	case a.Distinct && linearAggregates[a.Name], len(a.Order) == 0 && orderedStateAggregates[a.Name]:
 		return OrderedGroups
 	case linearAggregates[a.Name]:
-		return Groups1
+		return LinearGroups
 	}
 	return ReevaluatedGroups
 }

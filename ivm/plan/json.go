@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"unicode/utf16"
@@ -315,7 +316,7 @@ func (t *tree) append(b []byte) []byte {
 	case jsonBool, jsonNumber:
 		return append(b, t.text...)
 	case jsonString:
-		return strconv.AppendQuote(b, t.text)
+		return appendText(b, t.text)
 	case jsonArray:
 		b = append(b, '[')
 		for i := range t.items {
@@ -331,8 +332,16 @@ func (t *tree) append(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(strconv.AppendQuote(b, t.keys[i]), ':')
+		b = append(appendText(b, t.keys[i]), ':')
 		b = t.items[i].append(b)
 	}
 	return append(b, '}')
+}
+
+func appendText(b []byte, s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return append(b, '"', '"')
+	}
+	return append(b, text...)
 }

@@ -38,6 +38,7 @@ type Info struct {
 	Watermark  int    // the output column that the watermark follows, or -1
 	Delay      string // of that watermark
 	Windowed   bool   // state is let go as the watermark passes
+	Bounded    bool   // the state stays bounded when the input has no end
 	Partition  []Expr // over the (left) input: rows that meet have these equal; nil with a state: all rows meet
 	Reasons    []Reason
 }

@@ -13,7 +13,7 @@ const (
 	Stateless         StateKind = iota
 	JoinSides                   // the rows of both inputs by the join's key
 	MatchCounts                 // the left rows, and how many right rows there are of a key
-	Groups1                     // numbers by group
+	LinearGroups                // numbers by group
 	OrderedGroups               // and each group's values in order
 	ReevaluatedGroups           // and each group's arguments, from which DuckDB evaluates it again
 	RowCounts                   // how often each row is there
@@ -44,18 +44,18 @@ func (i *Info) stateOf(in []*Info) {
 			}
 		}
 	case *Aggregate:
-		i.State = Groups1
+		i.State = LinearGroups
 		for a := range n.Aggs {
 			i.State = max(i.State, n.Aggs[a].Native())
 		}
 		i.StateBound = fmt.Sprintf("groups(#%d)", i.ID)
 		if len(n.Groups) == 0 {
-			i.StateBound = "1 group"
+			i.StateBound, i.Bounded = "1 group", i.State == LinearGroups
 		}
 		if sets := len(n.Sets); sets > 1 {
 			i.StateBound += fmt.Sprintf(" of %d sets", sets)
 		}
-		if i.State != Groups1 {
+		if i.State != LinearGroups {
 			i.StateBound += " + " + rows(0)
 		}
 		if n.Sets == nil {
@@ -75,7 +75,8 @@ func (i *Info) stateOf(in []*Info) {
 		i.State, i.StateBound = OrderedPartitions, rows(0)
 		if in[0].Output == Append && n.Limit >= 0 && !n.WithTies {
 			k := sizeText(n.Limit + n.Offset)
-			if i.StateBound = k + " rows"; len(n.Partition) > 0 {
+			i.Bounded = len(n.Partition) == 0
+			if i.StateBound = k + " rows"; !i.Bounded {
 				i.StateBound = fmt.Sprintf("%s × partitions(#%d)", k, i.ID)
 			}
 		}
@@ -88,12 +89,12 @@ func (i *Info) stateOf(in []*Info) {
 		for _, b := range n.Bounds {
 			// row > clock: the row falls out one day and, with a clock that never goes back, is forgotten then.
 			if b.Monotone && (b.Op == Greater || b.Op == GreaterEqual) {
-				i.StateBound = rows(0) + " that are not past"
+				i.StateBound, i.Bounded = rows(0)+" that are not past", true
 			}
 		}
 	}
 	if i.State != Stateless && i.Windowed {
-		i.StateBound += " not before the watermark"
+		i.StateBound, i.Bounded = i.StateBound+" not before the watermark", true
 	}
 }
 
