@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/vegadb/vega-flight/ducklake/publish"
+	"github.com/vegadb/vega-flight/fault"
 )
 
 // group lets publications that are ready at the same time share a commit: while one commit is on its way, or waits for its turn, those that
@@ -23,8 +24,14 @@ type member struct {
 	pub    publish.Publication
 	lead   chan struct{} // closed when this one is to commit for all that wait
 	done   chan struct{} // closed when the result is there
+	ended  bool          // done is closed
 	result publish.Result
 	err    error
+}
+
+func (m *member) end(r publish.Result, err error) {
+	m.result, m.err, m.ended = r, err, true
+	close(m.done)
 }
 
 // publish commits the publication, alone or with others. It returns when its own outcome is known, also after ctx has ended: what is left out
@@ -70,6 +77,13 @@ func (g *group) take() []*member {
 // run commits for all members, then lets the first of those that came meanwhile do the same.
 func (g *group) run(members []*member) {
 	defer g.next()
+	defer func() {
+		for _, m := range members {
+			if !m.ended { // a panic fails the job that leads; nobody may wait for what does not come any more
+				m.end(publish.Result{}, fault.InternalError.Newf("the commit with other views ended before its outcome was known"))
+			}
+		}
+	}()
 	pubs := make([]publish.Publication, len(members))
 	for i, m := range members {
 		pubs[i] = m.pub
@@ -80,16 +94,17 @@ func (g *group) run(members []*member) {
 	for i, m := range members {
 		switch {
 		case len(results) == len(members):
-			m.result, m.err = results[i], results[i].Err
+			m.end(results[i], results[i].Err)
 		case len(members) == 1:
-			m.err = err
+			m.end(publish.Result{}, err)
 		default: // a publication that nobody could commit must not keep the others from it
-			one, oneErr := g.commit(m.ctx, m.pub)
-			if m.err = oneErr; len(one) == 1 {
-				m.result, m.err = one[0], one[0].Err
+			one, err := g.commit(m.ctx, m.pub)
+			if len(one) == 1 {
+				m.end(one[0], one[0].Err)
+			} else {
+				m.end(publish.Result{}, err)
 			}
 		}
-		close(m.done)
 	}
 }
 
