@@ -58,7 +58,7 @@ func (j *keyJoin) narrow(s *JoinSpec) [2]*row.Layout {
 	}
 	place, first, gone := map[int]int{}, 0, 0
 	for n, l := range sides {
-		var fields []int
+		fields := []int{} // not nil, which would be all
 		for f := range l.Types {
 			if slices.Contains(s.Output, first+f) {
 				place[first+f] = first + f - gone
