@@ -537,8 +537,8 @@ func modelRun(t *testing.T, seed uint64, rng *rand.Rand, fs []modelFunction, glo
 	for _, f := range fs {
 		spec.Functions = append(spec.Functions, f.f)
 	}
-	h := must[*history](t)(newHistory(func() (Operator, error) {
-		op, err := NewAggregate(spec, Memory{})
+	h := must[*history](t)(newHistory(t, func(tables Tables) (Operator, error) {
+		op, err := NewAggregate(spec, tables)
 		if err == nil && seed%2 == 0 { // blocks of few groups
 			op.(*aggregate).sets[0].most = 1 + int(seed/2%3)
 		}

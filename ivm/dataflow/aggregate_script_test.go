@@ -30,7 +30,6 @@ func TestGroupScripts(t *testing.T) {
 type script struct {
 	*history
 	input *row.Layout
-	mark  *Watermark
 }
 
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
@@ -52,11 +51,11 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		for _, e := range s.errs.errors.list() {
 			text += fmt.Sprintf("error (%s) %d× %s\n", e.Row, e.Count, e.Message)
 		}
-		if s.mark != nil {
-			if at, ok := s.mark.At(); ok {
+		if m, ok := s.op.(*Watermark); ok {
+			if at, ok := m.At(); ok {
 				text += fmt.Sprintf("watermark %d", at)
 			}
-			text += fmt.Sprintf(" late %d\n", s.mark.Late())
+			text += fmt.Sprintf(" late %d\n", m.Late())
 		}
 		return text
 	case "content":
@@ -70,13 +69,10 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	s.input = row.NewLayout(spec.input...)
 	make := spec.maker(d.Cmd, s.input)
 	var err error
-	if s.history, err = newHistory(make, zset.New(s.input)); err != nil {
+	if s.history, err = newHistory(t, make, zset.New(s.input)); err != nil {
 		return "error: " + err.Error()
 	}
-	s.mark, s.unsure = nil, d.Cmd == "watermark"
-	if m, ok := s.op.(*Watermark); ok {
-		s.mark = m
-	}
+	s.unsure = d.Cmd == "watermark"
 	return s.op.Layout().String() + "\n"
 }
 
@@ -190,19 +186,19 @@ func parseFunction(t *testing.T, s string) (Function, WindowFunction) {
 	return f, w
 }
 
-func (s *spec) maker(kind string, input *row.Layout) func() (Operator, error) {
-	return func() (Operator, error) {
+func (s *spec) maker(kind string, input *row.Layout) func(Tables) (Operator, error) {
+	return func(tables Tables) (Operator, error) {
 		switch kind {
 		case "aggregate":
 			return NewAggregate(AggregateSpec{Name: "a", Input: input, Groups: s.groups, Sets: s.sets, Functions: s.functions,
-				Evaluator: &lastOfGroup{layout: row.NewLayout(s.results()...)}, Kept: s.fields["kept"]}, Memory{})
+				Evaluator: &lastOfGroup{layout: row.NewLayout(s.results()...)}, Kept: s.fields["kept"]}, tables)
 		case "topk":
 			limit, ok := s.numbers["limit"]
 			if !ok {
 				limit = -1
 			}
 			return NewTopK(TopKSpec{Name: "t", Input: input, Partition: s.fields["partition"], Order: s.fields["order"], Row: s.fields["row"],
-				Limit: limit, Offset: s.numbers["offset"], Ties: s.numbers["ties"] == 1, Number: s.numbers["number"] == 1}, Memory{})
+				Limit: limit, Offset: s.numbers["offset"], Ties: s.numbers["ties"] == 1, Number: s.numbers["number"] == 1}, tables)
 		case "window":
 			var results []row.Type
 			for _, w := range s.windows {
@@ -211,14 +207,14 @@ func (s *spec) maker(kind string, input *row.Layout) func() (Operator, error) {
 				}
 			}
 			return NewWindow(WindowSpec{Name: "w", Input: input, Partition: s.fields["partition"], Order: s.fields["order"], Row: s.fields["row"],
-				Functions: s.windows, Evaluator: &runningSum{layout: row.NewLayout(results...)}, Kept: s.fields["kept"]}, Memory{})
+				Functions: s.windows, Evaluator: &runningSum{layout: row.NewLayout(results...)}, Kept: s.fields["kept"]}, tables)
 		case "unnest":
 			return NewUnnest(UnnestSpec{Input: input, Row: s.fields["row"], Lists: s.fields["lists"], Ordinality: s.numbers["ordinality"] == 1})
 		case "temporal":
-			return NewTemporal(TemporalSpec{Name: "t", Input: input, Bounds: s.bounds, Row: s.fields["row"]}, Memory{})
+			return NewTemporal(TemporalSpec{Name: "t", Input: input, Bounds: s.bounds, Row: s.fields["row"]}, tables)
 		case "watermark":
 			m, err := NewWatermark(WatermarkSpec{Name: "m", Input: input, Time: int(s.numbers["time"]), Position: int(s.numbers["position"]),
-				Delay: s.numbers["delay"], Row: s.fields["row"]}, Memory{})
+				Delay: s.numbers["delay"], Row: s.fields["row"]}, tables)
 			if err != nil {
 				return nil, err
 			}

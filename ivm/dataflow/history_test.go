@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // history steps an operator of one input, adds up what it gives, and checks after every step that the content is what an
-// operator that is loaded with the input's content gives.
+// operator that is loaded with the input's content gives. The operator's state lies over a store, out of which it is read again,
+// and now and then the operator is made anew from it.
 type history struct {
-	make    func() (Operator, error)
+	make    func(Tables) (Operator, error)
+	tables  *keptTables
 	op      Operator
 	errs    *Epoch // has the errors there are
 	input   *zset.Batch
@@ -22,12 +27,17 @@ type history struct {
 	unsure  bool // a fresh operator need not know what this one does (watermarks)
 }
 
-func newHistory(make func() (Operator, error), in *zset.Batch) (*history, error) {
-	op, err := make()
+func newHistory(t testing.TB, make func(Tables) (Operator, error), in *zset.Batch) (*history, error) {
+	tables, err := newKeptTables()
 	if err != nil {
 		return nil, err
 	}
-	return &history{make: make, op: op, errs: testEpoch(0), input: in, content: zset.New(op.Layout())}, nil
+	t.Cleanup(func() { tables.store.Close() })
+	op, err := make(tables)
+	if err != nil {
+		return nil, err
+	}
+	return &history{tables: tables, make: make, op: op, errs: testEpoch(0), input: in, content: zset.New(op.Layout())}, nil
 }
 
 // step gives what the operator gives, consolidated.
@@ -56,7 +66,79 @@ func (h *history) step(now int64, delta *zset.Batch) (*zset.Batch, error) {
 			return nil, fmt.Errorf("the content has (%s) %d times", h.content.Layout.Format(h.content.Row(i), h.content.Heap), w)
 		}
 	}
+	if err := h.restart(); err != nil {
+		return nil, err
+	}
 	return out, h.reload()
+}
+
+// restart writes a checkpoint, takes the state out of memory, and, every now and then, opens all anew.
+func (h *history) restart() error {
+	if h.steps%3 == 0 {
+		if err := h.tables.checkpoint(); err != nil {
+			return err
+		}
+	}
+	if h.steps%7 != 0 {
+		return nil
+	}
+	if err := h.tables.reopen(); err != nil {
+		return err
+	}
+	var err error
+	h.op, err = h.make(h.tables)
+	return err
+}
+
+// keptTables are tables over a store.
+type keptTables struct {
+	options state.StoreOptions
+	store   *state.Store
+	tables  []*state.Table
+	names   map[string]bool
+}
+
+func newKeptTables() (*keptTables, error) {
+	k := &keptTables{options: state.StoreOptions{Dir: "state", Stamp: "test", FS: vfs.NewMem(), Cache: 1 << 20}}
+	return k, k.open()
+}
+
+func (k *keptTables) open() (err error) {
+	k.tables, k.names = nil, map[string]bool{}
+	k.store, err = state.OpenStore(k.options)
+	return err
+}
+
+func (k *keptTables) Table(name string, spec state.Spec) (*state.Table, error) {
+	if k.names[name] {
+		return nil, fmt.Errorf("the table %s is there twice", name)
+	}
+	k.names[name] = true
+	t, err := Stored{Store: k.store}.Table(name, spec)
+	k.tables = append(k.tables, t)
+	return t, err
+}
+
+func (k *keptTables) checkpoint() error {
+	c := k.store.Capture(nil)
+	c.Drain(0)
+	if err := c.Commit(context.Background()); err != nil {
+		return err
+	}
+	for _, t := range k.tables {
+		t.Trim(0)
+	}
+	return nil
+}
+
+func (k *keptTables) reopen() error {
+	if err := k.checkpoint(); err != nil {
+		return err
+	}
+	if err := k.store.Close(); err != nil {
+		return err
+	}
+	return k.open()
 }
 
 // reload compares with an operator that is loaded, half of the rows at a time.
@@ -65,7 +147,7 @@ func (h *history) reload() error {
 	if !ok || h.unsure {
 		return nil
 	}
-	op, err := h.make()
+	op, err := h.make(Memory{})
 	if err != nil {
 		return err
 	}
@@ -100,7 +182,7 @@ func (h *history) reload() error {
 	if err := op.Step(context.Background(), e, []*zset.Batch{gone}, out); err != nil {
 		return fmt.Errorf("loaded and emptied: %w", err)
 	}
-	empty, err := h.make()
+	empty, err := h.make(Memory{})
 	if err != nil {
 		return err
 	}

@@ -60,9 +60,9 @@ func randomPRow(rng *rand.Rand) prow {
 }
 
 // partitionRun drives an operator of one input through a random history.
-func partitionRun(t *testing.T, seed uint64, rng *rand.Rand, make func() (Operator, error), now func(step int) int64,
+func partitionRun(t *testing.T, seed uint64, rng *rand.Rand, make func(Tables) (Operator, error), now func(step int) int64,
 	model func(rows []prow, now int64, out *zset.Batch)) {
-	h := must[*history](t)(newHistory(make, zset.New(partitionLayout)))
+	h := must[*history](t)(newHistory(t, make, zset.New(partitionLayout)))
 	var rows []prow
 	for step := range 40 {
 		delta := zset.New(partitionLayout)
@@ -143,7 +143,7 @@ func TestTopKModel(t *testing.T) {
 		if spec.Ties {
 			spec.Offset = 0
 		}
-		make := func() (Operator, error) { return NewTopK(spec, Memory{}) }
+		make := func(tables Tables) (Operator, error) { return NewTopK(spec, tables) }
 		partitionRun(t, seed, rng, make, func(int) int64 { return 0 }, func(rows []prow, _ int64, out *zset.Batch) {
 			for _, rs := range byPartition(rows, all) {
 				for i, r := range rs {
@@ -180,7 +180,7 @@ func TestWindowModel(t *testing.T) {
 			spec.Functions = append(spec.Functions, WindowFunction{Name: "sum", Evaluated: true, Result: bigint})
 			spec.Evaluator, spec.Kept = &runningSum{layout: row.ParseLayout("BIGINT")}, []int{1}
 		}
-		make := func() (Operator, error) { return NewWindow(spec, Memory{}) }
+		make := func(tables Tables) (Operator, error) { return NewWindow(spec, tables) }
 		partitionRun(t, seed, rng, make, func(int) int64 { return 0 }, func(rows []prow, _ int64, out *zset.Batch) {
 			for _, rs := range byPartition(rows, false) {
 				sum := int64(0)
@@ -258,7 +258,7 @@ func TestTemporalModel(t *testing.T) {
 		}
 		clock := int64(0)
 		now := func(int) int64 { clock += rng.Int64N(4); return clock }
-		partitionRun(t, seed, rng, func() (Operator, error) { return NewTemporal(spec, Memory{}) }, now, func(rows []prow, now int64, out *zset.Batch) {
+		partitionRun(t, seed, rng, func(tables Tables) (Operator, error) { return NewTemporal(spec, tables) }, now, func(rows []prow, now int64, out *zset.Batch) {
 		rows:
 			for _, r := range rows {
 				for _, l := range lines {

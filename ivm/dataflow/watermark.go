@@ -38,7 +38,6 @@ type Watermark struct {
 	shown  *projection
 	time   cell
 	table  *state.Table // one key, no entries; payload: rows seen, greatest time, late changes
-	ref    state.Ref
 	row    []uint64
 	order  []int
 	loaded *zset.Batch
@@ -74,7 +73,8 @@ func (m *Watermark) seen() []uint64 {
 
 // At is the watermark: nothing before it changes any more. ok is false as long as no row has come.
 func (m *Watermark) At() (t int64, ok bool) {
-	p := m.seen()
+	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
+	p := m.table.Peek(ref)
 	return at(p, m.spec.Delay), p[seenAny] != 0
 }
 
@@ -87,7 +87,10 @@ func at(p []uint64, delay int64) int64 {
 }
 
 // Late is how many changes were dropped since the beginning.
-func (m *Watermark) Late() int64 { return int64(m.seen()[seenLate]) }
+func (m *Watermark) Late() int64 {
+	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
+	return int64(m.table.Peek(ref)[seenLate])
+}
 
 // Step drops late changes and moves the watermark.
 func (m *Watermark) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.Batch) error {
