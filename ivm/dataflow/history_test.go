@@ -17,7 +17,7 @@ import (
 // and now and then the operator is made anew from it.
 type history struct {
 	make    func(Tables) (Operator, error)
-	tables  *keptTables
+	tables  *storeTables
 	op      Operator
 	errs    *Epoch // has the errors there are
 	input   *zset.Batch
@@ -28,7 +28,7 @@ type history struct {
 }
 
 func newHistory(t testing.TB, make func(Tables) (Operator, error), in *zset.Batch) (*history, error) {
-	tables, err := newKeptTables()
+	tables, err := newStoreTables()
 	if err != nil {
 		return nil, err
 	}
@@ -90,26 +90,26 @@ func (h *history) restart() error {
 	return err
 }
 
-// keptTables are tables over a store.
-type keptTables struct {
+// storeTables are tables over a store.
+type storeTables struct {
 	options state.StoreOptions
 	store   *state.Store
 	tables  []*state.Table
 	names   map[string]bool
 }
 
-func newKeptTables() (*keptTables, error) {
-	k := &keptTables{options: state.StoreOptions{Dir: "state", Stamp: "test", FS: vfs.NewMem(), Cache: 1 << 20}}
+func newStoreTables() (*storeTables, error) {
+	k := &storeTables{options: state.StoreOptions{Dir: "state", Stamp: "test", FS: vfs.NewMem(), Cache: 1 << 20}}
 	return k, k.open()
 }
 
-func (k *keptTables) open() (err error) {
+func (k *storeTables) open() (err error) {
 	k.tables, k.names = nil, map[string]bool{}
 	k.store, err = state.OpenStore(k.options)
 	return err
 }
 
-func (k *keptTables) Table(name string, spec state.Spec) (*state.Table, error) {
+func (k *storeTables) Table(name string, spec state.Spec) (*state.Table, error) {
 	if k.names[name] {
 		return nil, fmt.Errorf("the table %s is there twice", name)
 	}
@@ -119,7 +119,7 @@ func (k *keptTables) Table(name string, spec state.Spec) (*state.Table, error) {
 	return t, err
 }
 
-func (k *keptTables) checkpoint() error {
+func (k *storeTables) checkpoint() error {
 	c := k.store.Capture(nil)
 	c.Drain(0)
 	if err := c.Commit(context.Background()); err != nil {
@@ -131,7 +131,7 @@ func (k *keptTables) checkpoint() error {
 	return nil
 }
 
-func (k *keptTables) reopen() error {
+func (k *storeTables) reopen() error {
 	if err := k.checkpoint(); err != nil {
 		return err
 	}
