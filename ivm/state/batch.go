@@ -93,8 +93,12 @@ func (t *Table) candidate(tag uint64) Ref {
 
 // AddAll is Add of entry i to refs[i], for each i.
 func (t *Table) AddAll(refs []Ref, entries *zset.Batch) {
-	for i, ref := range refs {
-		t.Add(ref, entries.Row(i), entries.Heap, entries.Weights[i])
+	for from := 0; from < len(refs); from += Window {
+		to := min(from+Window, len(refs))
+		t.Warm(refs[from:to], entries.Words[from*t.ew:to*t.ew])
+		for i := from; i < to; i++ {
+			t.Add(refs[i], entries.Row(i), entries.Heap, entries.Weights[i])
+		}
 	}
 }
 

@@ -125,6 +125,28 @@ func BenchmarkJoin(b *testing.B) {
 		})
 		b.ReportMetric(float64(t.Bytes())/(keys*fan), "B/row")
 	})
+	b.Run("batch", func(b *testing.B) {
+		kb, eb := zset.New(row.ParseLayout("BIGINT")), zset.New(row.ParseLayout("BIGINT", "BIGINT"))
+		var refs []state.Ref
+		loop(b, 1000, func() {
+			kb.Reset()
+			eb.Reset()
+			put := func(p pair, w int64) {
+				kb.AppendRow(w)[1] = p.key
+				e := eb.AppendRow(w)
+				e[1], e[2] = p.id, p.id*7%1000
+			}
+			for range 500 {
+				i := rnd.IntN(len(live))
+				put(live[i], -1)
+				live[i] = pair{rnd.Uint64N(keys), next}
+				next++
+				put(live[i], 1)
+			}
+			refs = t.UpsertAll(kb, refs)
+			t.AddAll(refs, eb)
+		})
+	})
 	b.Run("scan", func(b *testing.B) {
 		out := zset.New(row.ParseLayout("BIGINT", "BIGINT"))
 		var c state.Cursor
@@ -174,14 +196,38 @@ func BenchmarkTop(b *testing.B) {
 				add(p, 1)
 				live = append(live, p)
 			}
-			loop(b, 2, func() {
-				i := rnd.IntN(len(live))
-				add(live[i], -1)
-				live[i] = triple{rnd.Uint64N(keys), rnd.Uint64N(span), next}
-				next++
-				add(live[i], 1)
+			b.Run("change", func(b *testing.B) {
+				loop(b, 2, func() {
+					i := rnd.IntN(len(live))
+					add(live[i], -1)
+					live[i] = triple{rnd.Uint64N(keys), rnd.Uint64N(span), next}
+					next++
+					add(live[i], 1)
+				})
+				b.ReportMetric(float64(t.Bytes())/(keys*fan), "B/row")
 			})
-			b.ReportMetric(float64(t.Bytes())/(keys*fan), "B/row")
+			kb, eb := zset.New(row.ParseLayout("BIGINT")), zset.New(row.ParseLayout("BIGINT", "BIGINT"))
+			var refs []state.Ref
+			b.Run("batch", func(b *testing.B) {
+				loop(b, 1000, func() {
+					kb.Reset()
+					eb.Reset()
+					put := func(p triple, w int64) {
+						kb.AppendRow(w)[1] = p.key
+						e := eb.AppendRow(w)
+						e[1], e[2] = p.v, p.id
+					}
+					for range 500 {
+						i := rnd.IntN(len(live))
+						put(live[i], -1)
+						live[i] = triple{rnd.Uint64N(keys), rnd.Uint64N(span), next}
+						next++
+						put(live[i], 1)
+					}
+					refs = t.UpsertAll(kb, refs)
+					t.AddAll(refs, eb)
+				})
+			})
 		})
 	}
 }

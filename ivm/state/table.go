@@ -46,8 +46,6 @@ type Table struct {
 	arena  arena
 
 	hashes []uint64 // scratch of batch calls
-	slots  []uint64
-	refs   []Ref
 
 	warmed uint64 // so that nobody leaves out the reads of Warm
 

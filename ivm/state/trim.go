@@ -38,16 +38,21 @@ func (t *Table) Trim(budget int) {
 		if f&flagLive == 0 {
 			continue
 		}
-		if f&(flagUsed|b.dirty) != 0 || f&flagStored == 0 {
+		height := 0
+		if t.ew > 0 {
+			height = int(r[t.meta+metaCount] >> heightShift)
+		}
+		// The inner nodes of a tall tree stay: they are a fiftieth of it, and made only by reading all of it.
+		if f&(flagUsed|b.dirty) != 0 || f&flagStored == 0 || height > 2 {
 			r[t.meta] = f &^ flagUsed
-			if t.ew > 0 && r[t.meta+metaCount]>>heightShift > 1 {
-				t.dropLeaves(uint32(r[t.meta+metaArea]), int(r[t.meta+metaCount]>>heightShift))
+			if height > 1 {
+				t.dropLeaves(uint32(r[t.meta+metaArea]), height)
 			}
 		} else {
 			t.evict(ref, r)
 			evicted++
 		}
-		if evicted&1023 == 1023 || f&flagUsed != 0 {
+		if evicted&1023 == 1023 || height > 1 || f&flagUsed != 0 {
 			if t.used() <= budget {
 				break
 			}

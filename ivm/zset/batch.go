@@ -11,6 +11,7 @@ type Batch struct {
 
 	index  []uint32 // scratch of Consolidate
 	hashes []uint64
+	spread []spreadRow
 }
 
 // New makes an empty batch with a heap of its own.

@@ -9,10 +9,10 @@
 // Whoever keeps rows copies them ([Batch.Append], row.Layout.Copy): the words
 // alone are not enough where values are long.
 //
-// Consolidation of small batches, and of those that fit the cache, is one pass
-// over a hash index; larger ones are spread by hash into parts that fit first.
-// Rows keep the order in which they first appeared within a part. Its index is
-// kept in the batch, so a batch that is reused does not allocate.
+// Consolidation of small batches, and of those whose index fits the cache, is one
+// pass over a hash index; larger ones are gone through by hash in parts that fit.
+// Rows keep the order in which they first appeared. The index is kept in the
+// batch, so a batch that is reused does not allocate.
 //
 // [Parse] and [Batch.Print] are the text form of scripts: one row a line, fields
 // and weight separated by " | ".
