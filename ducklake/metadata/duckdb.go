@@ -114,7 +114,13 @@ func (s *duckStore) once(ctx context.Context, c Conn, readOnly bool, fn func(Tx)
 		begin = `BEGIN TRANSACTION READ ONLY`
 	}
 	if _, err := c.Exec(end, begin); err != nil {
-		return err
+		// Without memory a transaction's end may have failed before it began, and the transaction is still there.
+		if _, none := c.Exec(end, `ROLLBACK`); none != nil {
+			return err
+		}
+		if _, err := c.Exec(end, begin); err != nil {
+			return err
+		}
 	}
 	tx := &duckTx{store: s, conn: c}
 	done := false
@@ -129,8 +135,9 @@ func (s *duckStore) once(ctx context.Context, c Conn, readOnly bool, fn func(Tx)
 		return err
 	}
 	done = true
-	// A COMMIT that fails has rolled back: the catalog is in this process, its answer cannot be lost.
+	// A COMMIT that fails has rolled back, or has not begun: the catalog is in this process, its answer cannot be lost.
 	if _, err := c.Exec(end, `COMMIT`); err != nil {
+		_, _ = c.Exec(end, `ROLLBACK`) // there may be nothing to roll back
 		return err
 	}
 	tx.run()
