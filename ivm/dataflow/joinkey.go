@@ -39,10 +39,11 @@ func newKeyJoin(name string, s JoinSpec, t Tables) (Loader, error) {
 		right = nil
 	}
 	j.asm = newAssembler(inputs[0], right, s.Kind == JoinMark, s.Output)
-	if err := j.sides[0].open(name+".left", s.Left, s.NullSafe, false, t); err != nil {
+	// Rows of which nothing is given are counted.
+	if err := j.sides[0].open(name+".left", s.Left, s.NullSafe, len(inputs[0].Types) == 0, t); err != nil {
 		return nil, err
 	}
-	return j, j.sides[1].open(name+".right", s.Right, s.NullSafe, !j.pairs, t)
+	return j, j.sides[1].open(name+".right", s.Right, s.NullSafe, !j.pairs || len(inputs[1].Types) == 0, t)
 }
 
 // narrow drops the fields that are not given: keys are kept apart, and rows that differ in what nobody sees are equal. The
@@ -123,7 +124,7 @@ func (j *keyJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out
 
 // meet gives what the prepared rows of a side are together with the other side.
 func (j *keyJoin) meet(n int, out *zset.Batch) {
-	s, t := &j.sides[n], j.sides[1-n].table
+	s, o := &j.sides[n], &j.sides[1-n]
 	r, rows, w := j.rules[n], s.rows, s.layout.Words
 	for i, ref := range s.others {
 		one := rows.Words[i*w : i*w+w]
@@ -139,25 +140,25 @@ func (j *keyJoin) meet(n int, out *zset.Batch) {
 		if !j.pairs {
 			continue
 		}
-		for t.Scan(&j.cur, ref); j.cur.NextBlock(); {
-			j.asm.pairs(out, n, one, rows.Heap, rows.Weights[i], j.cur.Rows, j.cur.N, j.cur.Weights, t.Heap())
+		for more := o.first(&j.cur, ref); more; more = o.next(&j.cur) {
+			j.asm.pairs(out, n, one, rows.Heap, rows.Weights[i], j.cur.Rows, j.cur.N, j.cur.Weights, o.table.Heap())
 		}
 	}
 }
 
 // turn gives what changes for the rows of a key of side n when the other side got its first row or lost its last.
 func (j *keyJoin) turn(n int, ref state.Ref, now bool, out *zset.Batch) {
-	t, r := j.sides[n].table, j.rules[n]
+	s, r := &j.sides[n], j.rules[n]
 	sign := int64(-1)
 	if now {
 		sign = 1
 	}
-	for t.Scan(&j.cur, ref); j.cur.NextBlock(); {
+	for more := s.first(&j.cur, ref); more; more = s.next(&j.cur) {
 		if r[unmatched] {
-			j.asm.solo(out, n, j.cur.Rows, j.cur.N, j.cur.Weights, -sign, t.Heap(), unmatched)
+			j.asm.solo(out, n, j.cur.Rows, j.cur.N, j.cur.Weights, -sign, s.table.Heap(), unmatched)
 		}
 		if r[matched] {
-			j.asm.solo(out, n, j.cur.Rows, j.cur.N, j.cur.Weights, sign, t.Heap(), matched)
+			j.asm.solo(out, n, j.cur.Rows, j.cur.N, j.cur.Weights, sign, s.table.Heap(), matched)
 		}
 	}
 }
@@ -178,7 +179,7 @@ func (j *keyJoin) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 		if has {
 			v = matched
 		}
-		for left.table.Scan(&j.cur, ref); j.cur.NextBlock(); {
+		for more := left.first(&j.cur, ref); more; more = left.next(&j.cur) {
 			if j.rules[0][v] {
 				j.asm.solo(out, 0, j.cur.Rows, j.cur.N, j.cur.Weights, 1, left.table.Heap(), v)
 			}
@@ -191,7 +192,7 @@ func (j *keyJoin) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 					w = j.cur.Weights[i]
 				}
 				one := j.cur.Rows[i*left.layout.Words:][:left.layout.Words]
-				for right.table.Scan(&other, partner); other.NextBlock(); {
+				for more := right.first(&other, partner); more; more = right.next(&other) {
 					j.asm.pairs(out, 0, one, left.table.Heap(), w, other.Rows, other.N, other.Weights, right.table.Heap())
 				}
 			}
@@ -201,7 +202,7 @@ func (j *keyJoin) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 	if j.rules[1][unmatched] {
 		right.table.Each(func(ref state.Ref) bool {
 			if _, has := left.table.Find(right.table.Key(ref), right.table.Heap()); !has {
-				for right.table.Scan(&j.cur, ref); j.cur.NextBlock(); {
+				for more := right.first(&j.cur, ref); more; more = right.next(&j.cur) {
 					j.asm.solo(out, 1, j.cur.Rows, j.cur.N, j.cur.Weights, 1, right.table.Heap(), unmatched)
 				}
 			}

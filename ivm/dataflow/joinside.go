@@ -14,7 +14,9 @@ type side struct {
 	layout  *row.Layout
 	program Program
 	equal   []uint64     // null bits of the key fields in which NULL equals nothing
-	table   *state.Table // entries are rows; without entries the payload counts them
+	table   *state.Table // entries are rows; if counted, the payload is their number
+	counted bool
+	number  [1]int64
 
 	narrow *assembler // the fields of a row that are needed, if they are not all
 
@@ -44,7 +46,7 @@ func (s *side) open(name string, in JoinSide, nullSafe []bool, counted bool, t T
 		s.pending = zset.New(s.layout)
 	}
 	spec := state.Spec{Key: s.computed.Layout, Entry: s.layout}
-	if counted {
+	if s.counted = counted; counted {
 		spec.Entry, spec.Payload = nil, 1
 	}
 	s.table, err = t.Table(name, spec)
@@ -178,7 +180,7 @@ func pickRow(v, from *zset.Batch, i int) {
 // take adds the prepared rows to the table and notes which keys got their first row or lost their last one.
 func (s *side) take() {
 	s.refs = s.table.UpsertAll(s.keys, s.refs)
-	if s.table.Spec().Entry == nil {
+	if s.counted {
 		s.count()
 		return
 	}
@@ -232,7 +234,7 @@ func (s *side) flip(i int, ref state.Ref, had uint64) {
 
 // has says that a key of the table has rows.
 func (s *side) has(ref state.Ref) bool {
-	if s.table.Spec().Entry == nil {
+	if s.counted {
 		return s.table.Peek(ref)[0] != 0
 	}
 	return s.table.Len(ref) != 0
@@ -277,11 +279,24 @@ func (s *side) finish() error {
 
 // weight is how often the table has a prepared row or, if it counts, its key.
 func (s *side) weight(i int) int64 {
-	if s.table.Spec().Entry == nil {
+	if s.counted {
 		return int64(s.table.Peek(s.refs[i])[0])
 	}
 	return s.table.Weight(s.refs[i], s.rows.Row(i), s.rows.Heap)
 }
+
+// first readies c for the rows of a key, which come in blocks. Rows that are counted are one block of one row.
+func (s *side) first(c *state.Cursor, ref state.Ref) bool {
+	if s.counted {
+		s.number[0] = int64(s.table.Peek(ref)[0])
+		c.Rows, c.Weights, c.N = nil, s.number[:], 1
+		return true
+	}
+	s.table.Scan(c, ref)
+	return c.NextBlock()
+}
+
+func (s *side) next(c *state.Cursor) bool { return !s.counted && c.NextBlock() }
 
 // load takes rows of the content into the table. Loose ones are kept for Emit if it has to give them.
 func (s *side) load(ctx context.Context, e *Epoch, in *zset.Batch, keepLoose bool) error {
@@ -296,7 +311,7 @@ func (s *side) load(ctx context.Context, e *Epoch, in *zset.Batch, keepLoose boo
 
 // fill takes the prepared rows, which are content, into the table at once.
 func (s *side) fill() error {
-	if s.table.Spec().Entry == nil || slices.ContainsFunc(s.rows.Weights, func(w int64) bool { return w <= 0 }) {
+	if s.counted || slices.ContainsFunc(s.rows.Weights, func(w int64) bool { return w <= 0 }) {
 		s.take()
 		return s.finish()
 	}
