@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -203,7 +202,9 @@ func (d *deparser) function(e *plan.Function) {
 		d.slice(e)
 		return
 	}
-	if t := rebound(name, e); t.Kind == row.Decimal && !t.Equal(e.Type) {
+	if e.Type.Kind == row.Decimal && (name == "+" || name == "-" || name == "*") {
+		// When DuckDB bound it first it cast the arguments to the result's width, and of those casts it would make a wider result.
+		// A cast to the same type is none.
 		d.put("CAST(")
 		defer d.put(" AS ", e.Type.String(), ")")
 	}
@@ -298,45 +299,3 @@ func argumentNames(name string, e *plan.Function) []string {
 }
 
 func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
-
-// rebound is the type that DuckDB gives to a sum, difference or product of decimals. When it bound them first it cast them to the
-// result's width, and from those casts it would make a wider result.
-func rebound(name string, e *plan.Function) (t row.Type) {
-	if len(e.Args) != 2 || e.Type.Kind != row.Decimal || name != "+" && name != "-" && name != "*" {
-		return t
-	}
-	for _, arg := range e.Args {
-		if alwaysNull(arg) {
-			return row.Type{Kind: row.Decimal} // it folds to a NULL of no such type
-		}
-	}
-	a, b := e.Args[0].Result(), e.Args[1].Result()
-	if a.Kind != row.Decimal || b.Kind != row.Decimal {
-		return t
-	}
-	scale, width := a.Scale+b.Scale, int(a.Width)+int(b.Width)
-	if name != "*" {
-		scale = max(a.Scale, b.Scale)
-		width = int(max(a.Width-a.Scale, b.Width-b.Scale)+scale) + 1
-	}
-	if most := max(a.Width, b.Width); width > 18 && most <= 18 {
-		width = 18
-	}
-	return row.Type{Kind: row.Decimal, Width: uint8(min(width, 38)), Scale: scale}
-}
-
-// alwaysNull says that an expression is NULL whatever the row.
-func alwaysNull(e plan.Expr) bool {
-	switch e := e.(type) {
-	case *plan.Constant:
-		return e.Value == nil
-	case *plan.Cast:
-		return alwaysNull(e.Child)
-	case *plan.Function:
-		switch e.Name {
-		case "+", "-", "*":
-			return slices.ContainsFunc(e.Args, alwaysNull)
-		}
-	}
-	return false
-}

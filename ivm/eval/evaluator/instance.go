@@ -11,8 +11,9 @@ import (
 	"github.com/vegadb/vega-flight/ivm/eval"
 )
 
-// keptOptimizers work on expressions alone. All others are off: they look at data, or could put another operator into the plan.
-var keptOptimizers = map[string]bool{"expression_rewriter": true, "common_subexpressions": true, "unused_columns": true}
+// keptOptimizers work on expressions alone. All others are off: they look at data, or could put another operator into the plan. Also
+// common_subexpressions is: what stands twice behind a COALESCE it evaluates for rows that do not come there.
+var keptOptimizers = map[string]bool{"expression_rewriter": true, "unused_columns": true}
 
 // Config is how an instance is opened.
 type Config struct {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ivm/eval"
@@ -147,8 +148,12 @@ func TestRandomExpressions(t *testing.T) {
 			filter = r.expr("BOOLEAN", 2)
 		}
 		var answers [2][]string
-		for i := range answers {
+		for _, i := range []int{1, 0} {
 			p, err := eval.Compile(in.Layout, exprs, filter, eval.Options{Evaluator: instance, OnlyDuck: i == 1})
+			if err != nil && (strings.HasPrefix(err.Error(), "Conversion Error") || strings.HasPrefix(err.Error(), "Out of Range Error")) {
+				answers = [2][]string{} // a constant that is none fails when it is bound
+				break
+			}
 			if err != nil {
 				t.Fatalf("%d: %s: %v", seed, deparse(exprs[0]), err)
 			}
