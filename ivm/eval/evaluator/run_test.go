@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vegadb/vega-flight/ivm/eval"
 	"github.com/vegadb/vega-flight/ivm/plan"
@@ -261,5 +262,63 @@ func TestWithoutEvaluator(t *testing.T) {
 	out, bad := run(t, p, batch(t, l, "1 | +1\n9223372036854775807 | +1\n"))
 	if out.Print() != "2 | +1\n" || len(bad) != 1 {
 		t.Error(bad, out.Print())
+	}
+}
+
+// TestPathsThatRest give way to DuckDB when they leave most rows alone.
+func TestPathsThatRest(t *testing.T) {
+	l := row.ParseLayout("DATE", "VARCHAR")
+	in := zset.New(l)
+	for i := range 1000 {
+		r := in.AppendRow(int64(i + 1))
+		l.Set(r, 0, uint64(1<<31-1)) // infinity
+		if i%5 == 0 {
+			l.Set(r, 0, uint64(i))
+		}
+		l.SetBytes(r, 1, fmt.Appendf(nil, "text number %d", i), in.Heap)
+	}
+	p := program(t, l, nil, eval.Options{}, col(l, 1), call("year", "BIGINT", col(l, 0)), eval.KeyExpr(&plan.ColumnRef{Typed: plan.Typed{Type: l.Types[0]}}), cast(col(l, 0), "TIMESTAMP"))
+	if !p.InGo(1) || !p.InGo(3) {
+		t.Fatal("no path")
+	}
+	for k := range 4 {
+		out, bad := run(t, p, in)
+		if len(bad) > 0 || out.Len() != 1000 {
+			t.Fatal(bad)
+		}
+		for i := range 1000 {
+			want := fmt.Sprintf("text number %d | NULL | infinity | infinity", i)
+			if i%5 == 0 {
+				want = fmt.Sprintf("text number %d | %d | ", i, time.Unix(int64(i)*86400, 0).UTC().Year())
+			}
+			if got := p.Out.Format(out.Row(i), out.Heap); !strings.HasPrefix(got, want) {
+				t.Fatalf("run %d: %s, not %s", k, got, want)
+			}
+		}
+	}
+}
+
+func BenchmarkRowsThatFail(b *testing.B) {
+	l := row.ParseLayout("VARCHAR")
+	for _, every := range []int{1, 10, 1000} {
+		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
+			in := zset.New(l)
+			for i := range 1000 {
+				text := fmt.Sprint(i)
+				if i%every == 0 {
+					text = "none"
+				}
+				l.SetBytes(in.AppendRow(1), 0, []byte(text), in.Heap)
+			}
+			p := program(b, l, nil, eval.Options{}, cast(col(l, 0), "INTEGER"))
+			out := zset.New(p.Out)
+			for b.Loop() {
+				out.Reset()
+				if err := p.Run(context.Background(), in, out, func(int, error) {}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(1000*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
 	}
 }
