@@ -129,7 +129,7 @@ func (t *Table) pack(m []uint64, order []int32, entries *zset.Batch) {
 	case n == 1 && t.inline:
 		m[metaCount] = 1
 		t.putEntry(m[metaArea:metaArea+w], entries.Row(int(order[0])), entries.Heap)
-	case n <= t.most():
+	case n <= t.alone():
 		m[metaCount] = 1<<heightShift | uint64(n)
 		m[metaArea], _ = t.packLeaf(order, entries)
 	default:

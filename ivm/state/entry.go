@@ -66,7 +66,7 @@ func (t *Table) addSmall(m []uint64, e []uint64, h *row.Heap, w int64) (before, 
 	clear(only)
 	m[metaCount] = 1 << heightShift
 	m[metaArea] = leaf
-	before, after, dn, _ := t.leafAdd(&m[metaArea], 1, e, h, w, true)
+	before, after, dn, _ := t.leafAdd(&m[metaArea], 1, t.alone(), e, h, w, true)
 	m[metaCount] += uint64(1 + dn)
 	m[metaTotal] += uint64(w)
 	return before, after
@@ -75,7 +75,7 @@ func (t *Table) addSmall(m []uint64, e []uint64, h *row.Heap, w int64) (before, 
 // addLeaf adds to a key whose entries are one leaf.
 func (t *Table) addLeaf(r, m []uint64, e []uint64, h *row.Heap, w int64) (before, after int64) {
 	n := int(m[metaCount] & countMask)
-	before, after, dn, full := t.leafAdd(&m[metaArea], n, e, h, w, true)
+	before, after, dn, full := t.leafAdd(&m[metaArea], n, t.alone(), e, h, w, true)
 	if full {
 		t.plant(m, n)
 		return t.addTree(r, m, e, h, w)

@@ -29,10 +29,13 @@ func leafCaps(ew int) []int {
 			caps = append(caps, c+c/2)
 		}
 	}
-	return append(caps, most)
+	return append(caps, most, most+most/2, 2*most)
 }
 
-func (t *Table) most() int { return t.caps[len(t.caps)-1] }
+// most is how many entries a leaf of a tree has at most; a key's only leaf may
+// have twice as many, because a tree's first node is as large as that.
+func (t *Table) most() int  { return t.caps[len(t.caps)-3] }
+func (t *Table) alone() int { return t.caps[len(t.caps)-1] }
 
 // capFor is the index of the smallest capacity that has n entries.
 func (t *Table) capFor(n int) int {
@@ -144,12 +147,12 @@ func (t *Table) search(b []uint64, n int, e []uint64, h *row.Heap, last bool) (p
 	return lo, false
 }
 
-// leafAdd adds a weight to an entry of the leaf at *ref, which has n. It does nothing if the leaf is full.
-func (t *Table) leafAdd(ref *uint64, n int, e []uint64, h *row.Heap, w int64, last bool) (before, after int64, dn int, full bool) {
+// leafAdd adds a weight to an entry of the leaf at *ref, which has n. It does nothing if there are most and one more would come.
+func (t *Table) leafAdd(ref *uint64, n, most int, e []uint64, h *row.Heap, w int64, last bool) (before, after int64, dn int, full bool) {
 	b := t.block(*ref)
 	pos, found := t.search(b, n, e, h, last)
 	if !found {
-		if n == t.most() {
+		if n >= most {
 			return 0, 0, 0, true
 		}
 		t.insertAt(ref, n, pos, e, h, w)

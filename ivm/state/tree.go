@@ -68,6 +68,7 @@ func (t *Table) plant(m []uint64, n int) {
 	t.touch(s)
 	m[metaArea] = uint64(i)
 	m[metaCount] = 2<<heightShift | uint64(n)
+	t.splitAt(in, 0, n/2)
 }
 
 // addTree adds to a key that has a tree.
@@ -116,12 +117,12 @@ func (t *Table) addInner(r, in []uint64, height int, e []uint64, h *row.Heap, w 
 		t.resident(r, s)
 		var full bool
 		n := int(uint32(s[slotCount]))
-		if before, after, dn, full = t.leafAdd(&s[slotRef], n, e, h, w, i+1 == int(in[0])); full {
+		if before, after, dn, full = t.leafAdd(&s[slotRef], n, t.most(), e, h, w, i+1 == int(in[0])); full {
 			t.splitLeaf(in, i, e, h)
 			i = t.child(in, height, e, h)
 			s = slotOf(in, i)
 			n = int(uint32(s[slotCount]))
-			before, after, dn, _ = t.leafAdd(&s[slotRef], n, e, h, w, false)
+			before, after, dn, _ = t.leafAdd(&s[slotRef], n, t.most(), e, h, w, false)
 		}
 		t.count(s, dn, w)
 		if dn < 0 {
@@ -172,14 +173,22 @@ func closeSlot(in []uint64, i int) {
 func (t *Table) splitLeaf(in []uint64, i int, e []uint64, h *row.Heap) {
 	s := slotOf(in, i)
 	n := int(uint32(s[slotCount]))
-	old, ws := t.block(s[slotRef]), t.weights(s[slotRef])
+	old := t.block(s[slotRef])
 	at := n / 2
 	if pos, _ := t.search(old, n, e, h, true); pos == n {
 		at = n - max(n/8, 1)
 	} else if pos == 0 {
 		at = max(n/8, 1)
 	}
-	right := t.newLeaf(t.capFor(n-at+1), ws != nil)
+	t.splitAt(in, i, at)
+}
+
+// splitAt leaves at entries in the leaf of slot i and puts the others into a new one.
+func (t *Table) splitAt(in []uint64, i, at int) {
+	s := slotOf(in, i)
+	n := int(uint32(s[slotCount]))
+	old, ws := t.block(s[slotRef]), t.weights(s[slotRef])
+	right := t.newLeaf(t.capFor(min(n-at+1, t.most())), ws != nil)
 	b := t.block(right)
 	copy(b, old[at*t.ew:n*t.ew])
 	moved := int64(n - at)
@@ -191,7 +200,7 @@ func (t *Table) splitLeaf(in []uint64, i int, e []uint64, h *row.Heap) {
 			moved += int64(w)
 		}
 	}
-	if ci := t.capFor(at + 1); ci < len(t.caps)-1 {
+	if ci := t.capFor(min(at+1, t.most())); t.caps[ci] < t.caps[s[slotRef]>>classShift&0xff>>1] {
 		t.resize(&s[slotRef], at, ci, false)
 	}
 	s[slotCount] -= uint64(n - at)
@@ -248,7 +257,7 @@ func (t *Table) mendLeaves(r, in []uint64, i, n int) {
 		return
 	}
 	wa, wb := t.weights(a[slotRef]), t.weights(b[slotRef])
-	t.resize(&a[slotRef], na, t.capFor(na+nb+1), wa != nil || wb != nil)
+	t.resize(&a[slotRef], na, t.capFor(min(na+nb+1, t.most())), wa != nil || wb != nil)
 	copy(t.block(a[slotRef])[na*t.ew:], t.block(b[slotRef])[:nb*t.ew])
 	if ws := t.weights(a[slotRef]); ws != nil {
 		for j := range nb {
