@@ -469,27 +469,41 @@ func setField(b *zset.Batch, r []uint64, i int, v any) {
 	}
 }
 
-// content is the model's content and its groups without a value.
-func modelContent(l *row.Layout, rows []mrow, global bool, fs []modelFunction) (*zset.Batch, map[string]string) {
+// key is the value of a field that is grouped by.
+func (m mrow) key(field int) any {
+	switch {
+	case m.null>>field&1 != 0:
+		return nil
+	case field == 0:
+		return m.k
+	}
+	return m.s
+}
+
+// modelContent is the model's content and its groups without a value.
+func modelContent(l *row.Layout, rows []mrow, keys []int, fs []modelFunction) (*zset.Batch, map[string]string) {
 	groups := map[string][]mrow{}
-	if global {
+	if len(keys) == 0 {
 		groups[""] = rows
 	} else {
 		for _, r := range rows {
-			k := fmt.Sprint(r.k, r.null&nullK)
+			k := ""
+			for _, f := range keys {
+				k += fmt.Sprintf("%v|", r.key(f))
+			}
 			groups[k] = append(groups[k], r)
 		}
 	}
 	b, failed := zset.New(l), map[string]string{}
 group:
 	for _, rows := range groups {
-		at, key := 0, "0"
+		key := "0"
+		if len(keys) > 0 {
+			key = strings.ReplaceAll(fmt.Sprint(rows[0].key(keys[0])), "<nil>", "NULL")
+		}
 		var values []any
-		if !global {
-			at, key = 1, "NULL"
-			if rows[0].null&nullK == 0 {
-				key = fmt.Sprint(rows[0].k)
-			}
+		for _, f := range keys {
+			values = append(values, rows[0].key(f))
 		}
 		for _, f := range fs {
 			v, err := f.def(rows)
@@ -500,14 +514,8 @@ group:
 			values = append(values, v)
 		}
 		r := b.AppendRow(1)
-		if !global {
-			l.Set(r, 0, uint64(rows[0].k))
-			if rows[0].null&nullK != 0 {
-				l.SetNull(r, 0)
-			}
-		}
 		for i, v := range values {
-			setField(b, r, at+i, v)
+			setField(b, r, i, v)
 		}
 	}
 	return b, failed
@@ -525,14 +533,18 @@ func TestAggregateModel(t *testing.T) {
 		case 2:
 			fs = failingFunctions()
 		}
-		modelRun(t, seed, rng, fs, seed%5 == 4)
+		keys := [][]int{{0}, {0}, {3}, {0, 3}, {}}[seed%5]
+		if seed%4 == 2 && len(keys) > 0 {
+			keys = []int{0}
+		}
+		modelRun(t, seed, rng, fs, keys)
 	}
 }
 
-func modelRun(t *testing.T, seed uint64, rng *rand.Rand, fs []modelFunction, global bool) {
+func modelRun(t *testing.T, seed uint64, rng *rand.Rand, fs []modelFunction, keys []int) {
 	spec := AggregateSpec{Name: "a", Input: modelLayout}
-	if !global {
-		spec.Groups = []Group{{0, 0}}
+	for _, f := range keys {
+		spec.Groups = append(spec.Groups, Group{f, f})
 	}
 	for _, f := range fs {
 		spec.Functions = append(spec.Functions, f.f)
@@ -579,7 +591,7 @@ func modelRun(t *testing.T, seed uint64, rng *rand.Rand, fs []modelFunction, glo
 		if _, err := h.step(0, delta); err != nil {
 			t.Fatalf("seed %d step %d: %v\n%s", seed, step, err, delta.Print())
 		}
-		want, failed := modelContent(h.op.Layout(), rows, global, fs)
+		want, failed := modelContent(h.op.Layout(), rows, keys, fs)
 		if !want.Equal(h.content) {
 			t.Fatalf("seed %d step %d: content\n%sand not\n%safter\n%s", seed, step, h.content.Print(), want.Print(), delta.Print())
 		}
