@@ -208,6 +208,9 @@ func (d *deparser) function(e *plan.Function) {
 		d.put("CAST(")
 		defer d.put(" AS ", e.Type.String(), ")")
 	}
+	if name == "struct_update" {
+		d.err = fault.NotYetSupported.Newf("struct_update is bound without the names of the fields that it sets").WithHint("build the value with struct_pack")
+	}
 	args, more := e.Args, d.takenOut(name, e)
 	if e.Schema != "" && e.Schema != "main" {
 		d.put(quoteName(e.Schema), ".")

@@ -171,6 +171,9 @@ func TestDeparse(t *testing.T) {
 			t.Errorf("%s, not %s", got, want)
 		}
 	}
+	if _, err := deparse(&plan.Function{Typed: typed("STRUCT(a INTEGER)"), Name: "struct_update", Args: []plan.Expr{field(l, 0)}}); err == nil {
+		t.Error("struct_update has lost its names")
+	}
 	if _, err := deparse(KeyExpr(&plan.ColumnRef{Typed: typed("DOUBLE")})); err == nil {
 		t.Error("a normal form is no SQL")
 	}
