@@ -63,7 +63,7 @@ func (t *Table) dirty(ref Ref, r []uint64) {
 func (t *Table) makeDirty(ref Ref, r []uint64) {
 	b := t.store
 	if r[t.meta]&b.captured != 0 {
-		b.s.flight.write(t, ref, r)
+		t.write(b.s.flight, ref, r)
 	}
 	r[t.meta] |= b.dirty
 	b.list = append(b.list, ref)
@@ -122,7 +122,7 @@ func (t *Table) buryBelow(r []uint64, id uint32, height int) {
 func (t *Table) removeStored(ref Ref, r []uint64) (freed bool) {
 	b := t.store
 	if r[t.meta]&b.captured != 0 {
-		b.s.flight.write(t, ref, r)
+		t.write(b.s.flight, ref, r)
 	}
 	t.buryLeaves(r)
 	if r[t.meta]&flagStored == 0 {

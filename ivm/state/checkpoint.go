@@ -12,19 +12,17 @@ import (
 
 // Checkpoint is the state of all tables of a store as it was when it was captured.
 //
-// Capture and Drain are called by who changes the tables, between changes;
-// Commit or Abort, once, by anyone. Until then and until the store has settled
-// it (the next Capture or Trim does) no other can be captured and nothing is dropped.
+// Capture, Drain and Settle are called while nobody changes the tables, which
+// may then go on, also several at a time; Commit or Abort, once, by anyone.
+// Until the store has settled it no other can be captured and nothing is dropped.
 type Checkpoint struct {
 	s        *Store
 	frontier []byte
 	parts    []*part
-	at       int    // the part that Drain is at
-	ops      []byte // of a small checkpoint; a large one goes through w
-	w        *fileWriter
+	at       int         // the part that Drain is at
+	w        *fileWriter // of a large checkpoint
 	outcome  atomic.Int32
 	records  int
-	bytes    int
 }
 
 const (
@@ -40,6 +38,8 @@ type part struct {
 	next    int
 	ghosts  []Ref // written as removed
 	tombs   []byte
+	bytes   int
+	ops     []byte       // of a small checkpoint
 	buckets *[256][]byte // of a large checkpoint: operations by group
 	order   []Ref        // of a large checkpoint: 1 + list, by group
 	groups  []uint8
@@ -57,8 +57,7 @@ var bulkAt = 100_000
 // it. It takes the lists of changed records and no more, so it takes no time. It
 // gives nil while another checkpoint is in flight.
 func (s *Store) Capture(frontier []byte) *Checkpoint {
-	s.settle()
-	if s.flight != nil {
+	if !s.Settle() {
 		return nil
 	}
 	c := &Checkpoint{s: s, frontier: append([]byte{}, frontier...)}
@@ -79,7 +78,7 @@ func (s *Store) Capture(frontier []byte) *Checkpoint {
 		}
 	} else {
 		for _, p := range c.parts {
-			c.ops = append(c.ops, p.tombs...)
+			p.ops = append(p.ops, p.tombs...)
 		}
 	}
 	s.flight = c
@@ -90,7 +89,13 @@ func (s *Store) Capture(frontier []byte) *Checkpoint {
 func (c *Checkpoint) Records() int { return c.records }
 
 // Bytes is how many bytes they are, as far as it was drained.
-func (c *Checkpoint) Bytes() int { return c.bytes }
+func (c *Checkpoint) Bytes() int {
+	n := 0
+	for _, p := range c.parts {
+		n += p.bytes
+	}
+	return n
+}
 
 // Drain writes up to n captured records that are not written yet, and says
 // whether there are more. With n < 1 it writes all; otherwise it never waits: a
@@ -132,7 +137,7 @@ func (p *part) drain(c *Checkpoint, n int) (done int) {
 	for ; p.next < len(p.list) && done < n; p.next++ {
 		ref := p.list[p.next]
 		if r := p.t.rec(ref); r[p.t.meta]&b.captured != 0 {
-			c.write(p.t, ref, r)
+			p.t.write(c, ref, r)
 			done++
 		}
 	}
@@ -200,7 +205,7 @@ func (p *part) drainBulk(c *Checkpoint, n int) (done int) {
 			if r[t.meta]&b.captured == 0 {
 				continue
 			}
-			c.write(t, ref, r)
+			t.write(c, ref, r)
 			if g := int(b.key[groupAt]); g != p.group && c.sendUpTo(p, g) {
 				p.next++
 				return done + 1
@@ -226,12 +231,12 @@ func (c *Checkpoint) sendUpTo(p *part, g int) (sent bool) {
 }
 
 // write writes a captured record and its captured leaves.
-func (c *Checkpoint) write(t *Table, ref Ref, r []uint64) {
+func (t *Table) write(c *Checkpoint, ref Ref, r []uint64) {
 	b := t.store
 	f := r[t.meta]
 	r[t.meta] = f&^b.captured | flagStored
 	b.key = t.appendKey(b.key[:0], r)
-	to := &c.ops
+	to := &b.part.ops
 	if c.w != nil {
 		to = &b.part.buckets[b.key[groupAt]]
 	}
@@ -248,7 +253,7 @@ func (c *Checkpoint) write(t *Table, ref Ref, r []uint64) {
 			}
 		}
 	}
-	c.bytes += len(*to) - before
+	b.part.bytes += len(*to) - before
 }
 
 func (t *Table) writeLeaves(to *[]byte, id uint32, height int) {
@@ -290,7 +295,7 @@ func (c *Checkpoint) Commit(ctx context.Context) error {
 
 func (c *Checkpoint) commit(ctx context.Context) (err error) {
 	defer func() { c.s.caught(recover(), &err) }()
-	if err := errors.Join(c.s.Err(), c.s.room(2*c.bytes)); err != nil {
+	if err := errors.Join(c.s.Err(), c.s.room(2*c.Bytes())); err != nil {
 		return err
 	}
 	if c.at < len(c.parts) {
@@ -307,28 +312,35 @@ func (c *Checkpoint) commit(ctx context.Context) (err error) {
 	if c.w != nil {
 		return c.w.commit(ctx, c.frontier)
 	}
-	b := c.s.db.NewBatchWithSize(len(c.ops) + 1024)
-	defer b.Close()
-	for ops := c.ops; len(ops) > 0; {
-		var key, val []byte
-		var err error
-		key, val, ops = nextOp(ops)
-		if val == nil {
-			err = b.Delete(key, nil)
-		} else {
-			err = b.Set(key, val, nil)
-		}
-		if err != nil {
-			return fault.StateUnreadable.Wrap(err, "writing a checkpoint to %s", c.s.dir)
-		}
-	}
-	if err := b.Set([]byte(metaFront), c.frontier, nil); err != nil {
-		return fault.StateUnreadable.Wrap(err, "writing a checkpoint to %s", c.s.dir)
-	}
-	if err := b.Commit(pebble.Sync); err != nil {
+	if err := c.commitBatch(); err != nil {
 		return fault.StateUnreadable.Wrap(err, "writing a checkpoint to %s", c.s.dir)
 	}
 	return nil
+}
+
+// commitBatch commits a small checkpoint.
+func (c *Checkpoint) commitBatch() error {
+	b := c.s.db.NewBatchWithSize(c.Bytes() + 1024)
+	defer b.Close()
+	for _, p := range c.parts {
+		for ops := p.ops; len(ops) > 0; {
+			var key, val []byte
+			var err error
+			key, val, ops = nextOp(ops)
+			if val == nil {
+				err = b.Delete(key, nil)
+			} else {
+				err = b.Set(key, val, nil)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.Set([]byte(metaFront), c.frontier, nil); err != nil {
+		return err
+	}
+	return b.Commit(pebble.Sync)
 }
 
 // Abort gives a checkpoint up; what was captured is part of the next.
@@ -339,11 +351,15 @@ func (c *Checkpoint) Abort() {
 	c.outcome.CompareAndSwap(pending, failed)
 }
 
-// settle draws the consequences of a checkpoint that has ended.
-func (s *Store) settle() {
+// Settle draws the consequences of a checkpoint that has ended, as Capture does
+// by itself, and says whether none is in flight. Tables can be trimmed then.
+func (s *Store) Settle() bool {
 	c := s.flight
-	if c == nil || c.outcome.Load() == pending {
-		return
+	if c == nil {
+		return true
+	}
+	if c.outcome.Load() == pending {
+		return false
 	}
 	s.flight = nil
 	for _, p := range c.parts {
@@ -354,6 +370,7 @@ func (s *Store) settle() {
 			p.t.takeBack(p)
 		}
 	}
+	return true
 }
 
 // dropGhosts frees the records of keys that the store does not have any more.

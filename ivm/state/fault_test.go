@@ -83,6 +83,7 @@ func TestUnreadableStoreIsToldOf(t *testing.T) {
 		tab.Add(ref, []uint64{0, i}, nil, 1)
 	}
 	checkpoint(t, st, "f")
+	st.Settle()
 	tab.Trim(0)
 	broken.Store(true)
 	for i := range uint64(300) {

@@ -47,6 +47,7 @@ func TestKeyOfAMillionEntries(t *testing.T) {
 	check(n)
 	whole := tab.Used()
 	checkpoint(t, st, "a")
+	st.Settle()
 	tab.Trim(whole / 8)
 	find := func() {
 		t.Helper()
@@ -60,6 +61,7 @@ func TestKeyOfAMillionEntries(t *testing.T) {
 	for i := range uint64(n / 4) { // the least quarter goes
 		if i%20_000 == 0 {
 			checkpoint(t, st, "b")
+			st.Settle()
 			tab.Trim(whole / 8)
 			find()
 		}
@@ -68,6 +70,7 @@ func TestKeyOfAMillionEntries(t *testing.T) {
 		}
 	}
 	check(n - n/4)
+	st.Settle()
 	tab.Trim(0)
 	checkpoint(t, st, "c")
 	if err := st.Close(); err != nil {
@@ -90,6 +93,7 @@ func TestKeyOfAMillionEntries(t *testing.T) {
 	find()
 	tab.Remove(ref)
 	checkpoint(t, st, "e")
+	st.Settle()
 	tab.Trim(0)
 	if tab.Keys() != 0 || tab.Used() > 100_000 {
 		t.Errorf("%d keys, %d bytes at the end", tab.Keys(), tab.Used())

@@ -113,6 +113,9 @@ func (t *Table) cmpVars(a, b []uint64, h *row.Heap) int {
 // whether it is e. It looks at the last first if it is the key's last: new entries often go there.
 func (t *Table) search(b []uint64, n int, e []uint64, h *row.Heap, last bool) (pos int, found bool) {
 	ew, en := t.ew, t.en
+	if ew == 0 { // all entries are the same
+		return 0, n > 0
+	}
 	e0 := e[en] & t.mask0
 	lo, hi := 0, n
 	if last && n > 0 {

@@ -42,6 +42,7 @@ func TestTableOverPebble(t *testing.T) {
 				}
 				c = nil
 			}
+			st.Settle()
 			tab.Trim(tab.Used() * rnd.IntN(100) / 100)
 		},
 	})

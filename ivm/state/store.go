@@ -147,7 +147,7 @@ func (s *Store) Close() (err error) {
 	defer func() { s.caught(recover(), &err) }()
 	if s.flight != nil {
 		s.flight.Abort()
-		s.settle()
+		s.Settle()
 	}
 	if err := s.db.Close(); err != nil {
 		return fault.StateUnreadable.Wrap(err, "closing the checkpoint in %s", s.dir)

@@ -117,8 +117,10 @@ func history(t *testing.T, s statetest.Shape, rnd *rand.Rand) {
 				m.Check(t, tab)
 			}
 		case 4, 5:
+			st.Settle()
 			tab.Trim(tab.Used() * rnd.IntN(100) / 100)
 			if rnd.IntN(3) == 0 {
+				st.Settle()
 				tab.Trim(0)
 			}
 		case 6:

@@ -117,6 +117,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
+				st.Settle()
 				t.Trim(whole / 4)
 			}
 		}

@@ -62,7 +62,7 @@ func New(spec Spec) *Table {
 		t.inline = t.ew <= inlineWords
 		area := 1
 		if t.inline {
-			area = t.ew
+			area = max(1, t.ew) // entries without fields are only counted, but have a place
 		}
 		t.stride = t.meta + metaArea + area
 		t.mask0 = ^uint64(0)

@@ -15,13 +15,12 @@ func (t *Table) Used() int { return t.used() }
 // Trim drops keys and blocks that the store has as they are, those that were not
 // used lately first, until no more than budget bytes are in use; they are read
 // again when they are asked for. It does nothing while a checkpoint is in
-// flight. Refs and slices of the table end with it.
+// flight ([Store.Settle]). Refs and slices of the table end with it.
 func (t *Table) Trim(budget int) {
 	b := t.store
 	if b == nil {
 		return
 	}
-	b.s.settle()
 	if b.s.flight != nil || t.used() <= budget || t.next == 0 {
 		return
 	}

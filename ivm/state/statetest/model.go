@@ -30,6 +30,7 @@ func Shapes() []Shape {
 		{"text groups", state.Spec{Key: L("VARCHAR", "INTEGER"), Payload: 1}, 300, 0, 20000, 30},
 		{"wide key", state.Spec{Key: L("BIGINT", "HUGEINT", "DATE"), Payload: 0}, 1000, 0, 20000, 40},
 		{"join", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT", "BIGINT")}, 50, 30, 30000, 45},
+		{"no fields", state.Spec{Key: L("BIGINT"), Entry: L()}, 50, 1, 5000, 50},
 		{"one", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT")}, 200, 2, 20000, 50},
 		{"wide entry", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT", "HUGEINT", "UUID", "INTERVAL", "DOUBLE"), Payload: 2}, 20, 60, 20000, 45},
 		{"text", state.Spec{Key: L("VARCHAR"), Entry: long, Payload: 1}, 20, 100, 20000, 45},
