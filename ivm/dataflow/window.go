@@ -14,8 +14,8 @@ import (
 //
 //	d ω(A) = Σ over partitions P that dA touches:  ω(P + dP) − ω(P)
 //
-// A touched partition is computed as it was and as it is, from its kept rows, and what both begin and end with is left out. A
-// row that is there twice gets the functions of two rows. Peers that ORDER BY does not tell apart are numbered by the whole row.
+// A touched partition is computed as it was and as it is, from its kept rows, and what both begin and end with is left out:
+// before the first row that changes nothing changes, but for what looks ahead. A row that is there twice gets the functions of two rows. Peers that ORDER BY does not tell apart are numbered by the whole row.
 // Functions that are not computed here are the evaluator's (window_foreign.go).
 
 // WindowSpec is window functions over one PARTITION BY and ORDER BY.
@@ -50,6 +50,11 @@ type window struct {
 	foreign *windowForeign
 	cursor  state.Cursor
 	rows    [][]uint64 // entries of a partition, one for each copy
+	ahead   int        // how many rows behind it a row's functions look at
+	shown   *projection
+	others  []*projection // of lag and lead: the argument
+	instead []*projection // and the default, or nil
+	row     []uint64
 	was, is *zset.Batch
 }
 
@@ -89,6 +94,7 @@ func NewWindow(spec WindowSpec, tables Tables) (Operator, error) {
 	w.was, w.is = zset.New(w.layout), zset.New(w.layout)
 	w.p = newPartitions(spec.Input, spec.Partition, spec.Order, kept)
 	w.p.setOrder(len(spec.Order))
+	w.place()
 	var err error
 	if w.p.table, err = tables.Table(spec.Name, w.p.spec(len(spec.Order))); err != nil {
 		return nil, err
@@ -100,6 +106,37 @@ func NewWindow(spec WindowSpec, tables Tables) (Operator, error) {
 		w.foreign, err = newWindowForeign(w, tables)
 	}
 	return w, err
+}
+
+// place finds where the output's fields are kept.
+func (w *window) place() {
+	entry := w.p.entry.layout
+	var at, fields []int
+	for i, f := range w.spec.Row {
+		at, fields = append(at, i), append(fields, w.places[f])
+	}
+	w.shown = placed(w.layout, entry, at, fields)
+	w.row = make([]uint64, w.layout.Words)
+	w.others, w.instead = make([]*projection, len(w.spec.Functions)), make([]*projection, len(w.spec.Functions))
+	for i := range w.spec.Functions {
+		f, at := &w.spec.Functions[i], []int{len(w.spec.Row) + i}
+		if f.Evaluated || len(f.Args) == 0 {
+			continue
+		}
+		w.others[i] = placed(w.layout, entry, at, []int{w.places[f.Args[0]]})
+		if f.Default > 0 {
+			w.instead[i] = placed(w.layout, entry, at, []int{w.places[f.Default-1]})
+		}
+		w.ahead = max(w.ahead, int(min(f.distance(), 1<<30)))
+	}
+}
+
+// distance is how many rows further lag or lead looks.
+func (f *WindowFunction) distance() int64 {
+	if f.Name == "lag" {
+		return -f.Offset
+	}
+	return f.Offset
 }
 
 func (w *window) Layout() *row.Layout { return w.layout }
@@ -114,14 +151,15 @@ func (w *window) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset
 	}
 	w.p.open(b)
 	for s, ref := range w.p.touched {
+		below, first := 0, 0
+		changed := w.p.of(s)
 		if w.foreign == nil {
+			first = w.first(ref, changed)
 			w.was.Reset()
-			if err := w.compute(ref, w.was); err != nil {
+			if err := w.compute(ref, first, w.was); err != nil {
 				return err
 			}
 		}
-		below := 0
-		changed := w.p.of(s)
 		for _, i := range changed {
 			below += w.p.add(ref, i, b.Weights[i])
 		}
@@ -130,7 +168,7 @@ func (w *window) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset
 		}
 		if w.foreign == nil {
 			w.is.Reset()
-			if err := w.compute(ref, w.is); err != nil {
+			if err := w.compute(ref, first, w.is); err != nil {
 				return err
 			}
 			difference(w.was, w.is, out)
@@ -162,69 +200,84 @@ func difference(was, is, out *zset.Batch) {
 	}
 }
 
-// expand lists the entries of a partition, each as often as it is there.
-func (w *window) expand(ref state.Ref) error {
+// first is how many entries of a partition come before all that change: their rows change only as far as they look ahead.
+func (w *window) first(ref state.Ref, changed []int32) int {
+	n := w.p.table.Len(ref)
+	for _, i := range changed {
+		n = min(n, w.p.table.Rank(ref, w.p.rows.Row(int(i)), w.p.rows.Heap))
+	}
+	return n
+}
+
+// expand lists the entries of a partition, each as often as it is there, and says at which row entry number first begins.
+func (w *window) expand(ref state.Ref, first int) (from int, err error) {
 	w.rows = w.rows[:0]
 	c := &w.cursor
-	for w.p.table.Scan(c, ref); c.Next(); {
+	k := 0
+	for w.p.table.Scan(c, ref); c.Next(); k++ {
 		n := c.Weight()
 		if n < 0 {
-			return excess(w.p.entry.layout, c.Row(), w.p.table.Heap(), n)
+			return 0, excess(w.p.entry.layout, c.Row(), w.p.table.Heap(), n)
+		}
+		if k == first {
+			from = len(w.rows)
 		}
 		for range n {
 			w.rows = append(w.rows, c.Row())
 		}
 	}
-	return nil
+	if k <= first {
+		from = len(w.rows)
+	}
+	return from, nil
 }
 
-// compute appends the rows of a partition to out.
-func (w *window) compute(ref state.Ref, out *zset.Batch) error {
-	if err := w.expand(ref); err != nil {
+// compute appends the rows of a partition to out, from those on that look at entry number first or behind it.
+func (w *window) compute(ref state.Ref, first int, out *zset.Batch) error {
+	from, err := w.expand(ref, first)
+	if err != nil {
 		return err
 	}
+	from -= w.ahead
 	var rank, dense uint64
-	h, l := w.p.table.Heap(), w.p.entry.layout
+	h := w.p.table.Heap()
 	for i, r := range w.rows {
 		if i == 0 || !w.p.peers(w.rows[i-1], r) {
 			rank = uint64(i) + 1
 			dense++
 		}
-		dst := out.AppendRow(1)
-		for j, f := range w.spec.Row {
-			w.layout.CopyField(dst, j, out.Heap, l, r, w.places[f], h)
+		if i < from {
+			continue
 		}
+		w.shown.row(w.row, r)
 		for j := range w.spec.Functions {
 			f := &w.spec.Functions[j]
-			k := len(w.spec.Row) + j
 			if f.Evaluated {
 				continue // window_foreign.go
 			}
+			k := len(w.spec.Row) + j
 			switch f.Name {
 			case "row_number":
-				w.layout.Set(dst, k, uint64(i)+1)
+				w.layout.Set(w.row, k, uint64(i)+1)
 			case "rank":
-				w.layout.Set(dst, k, rank)
+				w.layout.Set(w.row, k, rank)
 			case "dense_rank":
-				w.layout.Set(dst, k, dense)
+				w.layout.Set(w.row, k, dense)
 			case "lag", "lead":
-				d := f.Offset
-				if f.Name == "lag" {
-					d = -d
-				}
-				at := int64(i) + d
-				switch {
-				case at >= 0 && at < int64(len(w.rows)) && (at-int64(i) == d):
-					w.layout.CopyField(dst, k, out.Heap, l, w.rows[at], w.places[f.Args[0]], h)
-				case f.Default > 0:
-					w.layout.CopyField(dst, k, out.Heap, l, r, w.places[f.Default-1], h)
+				d := f.distance()
+				switch at := int64(i) + d; {
+				case at >= 0 && at < int64(len(w.rows)) && at-d == int64(i):
+					w.others[j].onto(w.row, w.rows[at])
+				case w.instead[j] != nil:
+					w.instead[j].onto(w.row, r)
 				default:
-					w.layout.SetNull(dst, k)
+					w.layout.SetNull(w.row, k)
 				}
 			default:
 				return fault.InternalError.Newf("the window function %s is not known", f.Name)
 			}
 		}
+		out.Append(w.row, h, 1)
 	}
 	return nil
 }
@@ -252,7 +305,7 @@ func (w *window) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 		return nil
 	}
 	for _, ref := range all {
-		if err := w.compute(ref, out); err != nil {
+		if err := w.compute(ref, 0, out); err != nil {
 			return err
 		}
 		w.p.drop(ref)

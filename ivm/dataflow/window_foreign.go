@@ -50,7 +50,7 @@ func (f *windowForeign) step(ctx context.Context, e *Epoch, touched []state.Ref,
 	f.of = f.of[:0]
 	clear(f.bad)
 	for s, ref := range touched {
-		if err := w.expand(ref); err != nil {
+		if _, err := w.expand(ref, 0); err != nil {
 			return err
 		}
 		for _, r := range w.rows {
@@ -69,7 +69,7 @@ func (f *windowForeign) step(ctx context.Context, e *Epoch, touched []state.Ref,
 	}
 	at := 0
 	for s, ref := range touched {
-		if err := w.expand(ref); err != nil {
+		if _, err := w.expand(ref, 0); err != nil {
 			return err
 		}
 		from := at
@@ -124,7 +124,7 @@ func (f *windowForeign) replace(e *Epoch, ref state.Ref, bad error, from int, ou
 func (f *windowForeign) fill(ref state.Ref, from int) error {
 	w := f.w
 	n := f.diff.Len()
-	if err := w.compute(ref, f.diff); err != nil {
+	if err := w.compute(ref, 0, f.diff); err != nil {
 		return err
 	}
 	for i := n; i < f.diff.Len(); i++ {
