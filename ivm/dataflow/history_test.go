@@ -125,6 +125,7 @@ func (k *storeTables) checkpoint() error {
 	if err := c.Commit(context.Background()); err != nil {
 		return err
 	}
+	k.store.Settle()
 	for _, t := range k.tables {
 		t.Trim(0)
 	}

@@ -137,6 +137,7 @@ func (s *storedTables) spill(ctx context.Context) error {
 	if err := c.Commit(ctx); err != nil {
 		return err
 	}
+	s.store.Settle()
 	for range 2 { // what was used lately goes the second time
 		for _, t := range s.tables {
 			t.Trim(0)
