@@ -65,9 +65,9 @@ func TestRandom(t *testing.T) {
 		if !Faulty(err) {
 			continue
 		}
-		small := Shrink(t.Context(), l, c, 20*time.Second).Text()
+		small := Shrink(t.Context(), l, c, time.Duration(number64("VEGA_SHRINK", 20))*time.Second).Text()
 		t.Errorf("seed %d: %v\nsmaller: %v\n%s", seed, err, small.Run(t.Context(), l, seed), small.Script(fmt.Sprintf("seed_%d", seed)))
-		if faults++; faults >= 10 {
+		if faults++; faults >= int(number64("VEGA_FAULTS", 10)) {
 			t.Fatal("that is enough")
 		}
 	}

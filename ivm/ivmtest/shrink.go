@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vegadb/vega-flight/fault"
@@ -65,11 +66,28 @@ func Shrink(ctx context.Context, l *Lab, c Case, most time.Duration) Case {
 	return c
 }
 
-// sameKind tells a wrong result from a query that DuckDB does not bind.
-func sameKind(a, b error) bool {
-	var x, y *Wrong
-	var i, j *Invalid
-	return errors.As(a, &x) == errors.As(b, &y) && errors.As(a, &i) == errors.As(b, &j)
+// sameKind tells kinds of faults apart, so that shrinking does not end at another one.
+func sameKind(a, b error) bool { return kind(a) == kind(b) }
+
+var kinds = []string{"with its state on disk", "in pieces", "with its changes in pieces", "made anew by a step", "made anew by loading", "and emptied",
+	"the columns are", "rows too many", "emitted rows that cancel", "has a row", "DuckDB says", "the view has errors", "INTERNAL", "panic"}
+
+func kind(err error) string {
+	var i *Invalid
+	if errors.As(err, &i) {
+		return "invalid"
+	}
+	var out []string
+	for _, k := range kinds {
+		if strings.Contains(err.Error(), k) {
+			out = append(out, k)
+		}
+	}
+	if _, stack, ok := strings.Cut(err.Error(), "panic: "); ok {
+		line, _, _ := strings.Cut(stack, "(0x")
+		out = append(out, line)
+	}
+	return strings.Join(out, "; ")
 }
 
 // shorten cuts pieces out of a tape and makes its numbers smaller.

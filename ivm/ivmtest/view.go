@@ -55,10 +55,24 @@ func (r *run) advance(ctx context.Context, now int64, deltas map[string]*zset.Ba
 	return r.take(func() (*zset.Batch, error) { return r.Step(ctx, now, deltas) })
 }
 
+// frames are the engine's functions in a stack.
+func frames(stack []byte) string {
+	var out strings.Builder
+	lines := strings.Split(string(stack), "\n")
+	for i, l := range lines {
+		if strings.Contains(l, "vega-flight/ivm/") && !strings.Contains(l, "ivmtest") && !strings.HasPrefix(l, "\t") && i+1 < len(lines) {
+			call, _, _ := strings.Cut(l[strings.LastIndex(l, "/")+1:], "(0x")
+			place, _, _ := strings.Cut(lines[i+1][strings.LastIndex(lines[i+1], "/")+1:], " ")
+			fmt.Fprintf(&out, "%s (%s)\n", call, place)
+		}
+	}
+	return cut(out.String(), 8)
+}
+
 func (r *run) take(step func() (*zset.Batch, error)) (out *zset.Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, cut(string(debug.Stack()), 40))
+			err = fmt.Errorf("panic: %v\n%s", p, frames(debug.Stack()))
 		}
 	}()
 	given, err := step()
