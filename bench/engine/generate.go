@@ -84,16 +84,25 @@ func (t *relation) insert(batch int) record {
 	return row
 }
 
+// tries is how often a row is looked for that a batch has not touched yet.
+const tries = 100
+
 // change makes one change. A row is touched at most once in a batch.
 func (t *relation) change(r *random, batch int, put func(record)) {
 	kind := r.below(100)
-	if kind < t.inserts {
+	i := -1
+	for range tries {
+		if kind < t.inserts {
+			break
+		}
+		if i = int(r.below(int64(len(t.rows)))); t.last[i] != batch {
+			break
+		}
+		i = -1
+	}
+	if i < 0 { // a small table may have no row left that the batch has not touched
 		put(t.insert(batch))
 		return
-	}
-	i := int(r.below(int64(len(t.rows))))
-	for t.last[i] == batch {
-		i = int(r.below(int64(len(t.rows))))
 	}
 	old := t.rows[i]
 	old.w = -1

@@ -157,6 +157,7 @@ type entry struct {
 	MeetsBar  *bool   `json:"meets_bar,omitempty"`
 	MeetsAim  *bool   `json:"meets_aim,omitempty"`
 	OverPeers float64 `json:"ratio_to_best_peer,omitempty"` // of this run, on as many cores
+	OverCPU   float64 `json:"cpu_ratio_to_best_peer,omitempty"`
 }
 
 func (s *session) entries() []entry {
@@ -171,7 +172,7 @@ func (s *session) entries() []entry {
 				P50: b.p50, P99: b.p99, RSS: r.least(func(x *run) float64 { return x.RSS }), State: r.state(), PerRow: r.perRow(),
 				Backfill: r.least(func(x *run) float64 { return x.Backfill }), Equal: r.equal}
 			if r.system == "vega" {
-				e.OverPeers = s.overPeers(r, size)
+				e.OverPeers, e.OverCPU = s.overPeers(r, size)
 				if bar := r.workload.bar[size]; bar > 0 && r.workers == 1 {
 					bars, aims := b.perSecond >= bar, b.perSecond > r.workload.aim[size]
 					e.Bar, e.Aim, e.MeetsBar, e.MeetsAim = bar, r.workload.aim[size], &bars, &aims
@@ -200,20 +201,23 @@ func (r *result) perRow() float64 {
 	return r.state() * (1 << 20) / float64(r.runs[0].Rows)
 }
 
-// overPeers is the ratio of a rate of ours to the best of the engines beside us.
-func (s *session) overPeers(r *result, size int) float64 {
-	best := 0.0
+// overPeers is the ratio of a rate of ours to the best of the engines beside us, by wall time and by CPU time.
+func (s *session) overPeers(r *result, size int) (wall, cpu float64) {
+	best := rate{}
 	for _, o := range s.results {
 		if o.workload == r.workload && o.workers == r.workers && !slices.Contains([]string{"vega", "floor", "duckdb"}, o.system) && o.equal {
 			b, _, _ := o.best(size)
-			best = max(best, b.perSecond)
+			best.perSecond, best.perCPU = max(best.perSecond, b.perSecond), max(best.perCPU, b.perCPU)
 		}
 	}
-	if best == 0 {
-		return 0
-	}
 	mine, _, _ := r.best(size)
-	return mine.perSecond / best
+	if best.perSecond > 0 {
+		wall = mine.perSecond / best.perSecond
+	}
+	if best.perCPU > 0 {
+		cpu = mine.perCPU / best.perCPU
+	}
+	return wall, cpu
 }
 
 func (s *session) writeJSON(file string) error {

@@ -68,8 +68,8 @@ func (s *session) verdicts(w io.Writer, load *workload) {
 			if bar := load.bar[size]; bar > 0 && r.workers == 1 {
 				text += fmt.Sprintf(" bar %s %s, aim %s %s;", short(bar), meets(b.perSecond >= bar), short(load.aim[size]), meets(b.perSecond > load.aim[size]))
 			}
-			if x := s.overPeers(r, size); x > 0 {
-				text += fmt.Sprintf(" %.2f x the best peer;", x)
+			if wall, cpu := s.overPeers(r, size); wall > 0 {
+				text += fmt.Sprintf(" %.2f x the best peer, by CPU time %.2f;", wall, cpu)
 			}
 			for _, o := range s.results {
 				if o.workload == load && o.workers == r.workers && slices.Contains([]string{"floor", "duckdb"}, o.system) {

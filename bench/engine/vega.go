@@ -49,7 +49,7 @@ func newVegaSide(ctx context.Context, o sideOptions) (_ side, err error) {
 		return nil, err
 	}
 	var inputs []dataflow.Input
-	if s.graph, inputs, err = dataflow.Build(ctx, p, dataflow.BuildOptions{Evaluator: s.eval}); err != nil {
+	if s.graph, inputs, err = dataflow.Build(ctx, p, dataflow.BuildOptions{Evaluator: s.eval, Groups: s.eval, Parallelism: o.workers}); err != nil {
 		return nil, err
 	}
 	if o.plan {
@@ -170,7 +170,7 @@ func (s *vegaSide) sizes() []int { return s.size }
 func (s *vegaSide) rows() int    { return s.first }
 
 func (s *vegaSide) step(ctx context.Context, i int) error {
-	out, err := s.graph.Step(ctx, 0, s.steps[i]...)
+	out, err := s.epoch(ctx, i)
 	if err != nil {
 		return err
 	}
@@ -193,6 +193,14 @@ func (s *vegaSide) step(ctx context.Context, i int) error {
 		out = &part
 	}
 	return nil
+}
+
+// epoch makes the state of the first content, or takes a batch in.
+func (s *vegaSide) epoch(ctx context.Context, i int) (*zset.Batch, error) {
+	if s.size[i] > 0 {
+		return s.graph.Step(ctx, 0, s.steps[i]...)
+	}
+	return s.graph.Load(ctx, 0, func(source int, take func(*zset.Batch) error) error { return take(s.steps[i][source]) })
 }
 
 func (s *vegaSide) write(w *bufio.Writer) error {

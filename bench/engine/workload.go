@@ -90,8 +90,8 @@ var nexmarkTables = []table{
 }
 
 const (
-	lotType   = "itemName: 'VARCHAR', description: 'VARCHAR', initialBid: 'BIGINT', reserve: 'BIGINT', at: 'BIGINT', expires: 'BIGINT', seller: 'BIGINT', category: 'BIGINT', extra: 'VARCHAR'"
-	lotFields = "a.itemName, a.description, a.initialBid, a.reserve, a.dateTime AS at, a.expires, a.seller, a.category, a.extra"
+	lotType   = "itemName: 'VARCHAR', description: 'VARCHAR', initialBid: 'BIGINT', reserve: 'BIGINT', opened: 'BIGINT', expires: 'BIGINT', seller: 'BIGINT', category: 'BIGINT', extra: 'VARCHAR'"
+	lotFields = "a.itemName, a.description, a.initialBid, a.reserve, a.dateTime AS opened, a.expires, a.seller, a.category, a.extra"
 )
 
 func nexmark(name, what, view, result string, bar, aim float64) *workload {
