@@ -129,7 +129,7 @@ func (t *Table) removeStored(ref Ref, r []uint64) (freed bool) {
 		return false
 	}
 	t.dirty(ref, r)
-	if t.ew > 0 {
+	if t.spec.Entry != nil {
 		t.dropEntries(r)
 	}
 	clear(r[t.kw:t.meta])

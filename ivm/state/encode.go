@@ -21,7 +21,7 @@ func (t *Table) appendRecord(dst []byte, r []uint64) []byte {
 		dst = append(dst, 0)
 	}
 	dst = row.AppendWords(dst, r[t.kw:t.meta])
-	if t.ew == 0 || tree {
+	if t.spec.Entry == nil || tree {
 		return dst
 	}
 	m := r[t.meta:]
@@ -116,7 +116,7 @@ func (t *Table) readRecord(r []uint64, p []byte) (tree bool, err error) {
 		return false, damaged("a record")
 	}
 	row.ReadWords(r[t.kw:t.meta], p[1:n])
-	if tree = p[0] == 1; tree || t.ew == 0 {
+	if tree = p[0] == 1; tree || t.spec.Entry == nil {
 		return tree, nil
 	}
 	m := r[t.meta:]

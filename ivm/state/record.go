@@ -146,7 +146,7 @@ func (t *Table) Remove(ref Ref) {
 }
 
 func (t *Table) freeRecord(ref Ref, r []uint64) {
-	if t.ew > 0 {
+	if t.spec.Entry != nil {
 		t.dropEntries(r)
 	}
 	t.spec.Key.Free(r, &t.heap)
