@@ -5,87 +5,12 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// fragment is expressions that the evaluator runs, opened when they are first needed.
-type fragment struct {
-	Fragment
-	fields    []int // of the program's output
-	evaluator Evaluator
-	runner    Runner
-}
-
 var boolean = row.Type{Kind: row.Bool}
-
-// fragment is some of the program's expressions.
-func (p *Program) fragment(fields []int) (*fragment, error) {
-	f := &fragment{fields: fields, evaluator: p.o.Evaluator}
-	var es []plan.Expr
-	for _, i := range fields {
-		es = append(es, p.exprs[i])
-		sql, err := deparseAs(p.exprs[i])
-		if err != nil {
-			return nil, err
-		}
-		f.Exprs = append(f.Exprs, sql)
-		f.Types = append(f.Types, p.Out.Types[i])
-	}
-	f.describe(p, es)
-	return f, nil
-}
-
-// describe finds what the expressions read.
-func (f *fragment) describe(p *Program, es []plan.Expr) {
-	f.In, f.TimeZone = p.In, p.o.TimeZone
-	for _, e := range es {
-		plan.Walk(e, func(e plan.Expr) bool {
-			switch e := e.(type) {
-			case *plan.ColumnRef:
-				if e.Type.Kind != row.Null {
-					f.Fields = append(f.Fields, e.Index)
-				}
-			case *plan.Clock:
-				f.Clock = true
-			}
-			return true
-		})
-	}
-	slices.Sort(f.Fields)
-	f.Fields = slices.Compact(f.Fields)
-}
-
-func (f *fragment) open() (err error) {
-	if f.runner != nil {
-		return nil
-	}
-	if f.evaluator == nil {
-		return fault.InternalError.Newf("no evaluator is here for %s", f.Exprs)
-	}
-	f.runner, err = f.evaluator.Open(context.Background(), f.Fragment)
-	return err
-}
-
-func (f *fragment) close() {
-	if f != nil && f.runner != nil {
-		f.runner.Close()
-		f.runner = nil
-	}
-}
-
-// run evaluates the rows that from picks (nil: all) into the rows that to picks.
-func (f *fragment) run(ctx context.Context, p *Program, in *zset.Batch, dst []uint64, heap *row.Heap, from, to []int32, n int, bad func(int, error)) error {
-	if err := f.open(); err != nil {
-		return err
-	}
-	return f.runner.Run(ctx,
-		Rows{Layout: p.In, Words: in.Words, Heap: in.Heap, Select: from, N: n},
-		Rows{Layout: p.Out, Words: dst, Heap: heap, Select: to, N: n, Fields: f.fields},
-		int64(p.m.clock), bad)
-}
 
 // condition is a filter.
 type condition struct {
