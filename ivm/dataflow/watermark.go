@@ -41,6 +41,9 @@ type Watermark struct {
 	row    []uint64
 	order  []int
 	loaded *zset.Batch
+	mark   int64 // what is in the payload, for others to ask
+	known  bool
+	late   int64
 }
 
 const (
@@ -57,7 +60,13 @@ func NewWatermark(spec WatermarkSpec, tables Tables) (*Watermark, error) {
 	m.row, m.loaded = make([]uint64, m.layout.Words), zset.New(m.layout)
 	var err error
 	m.table, err = tables.Table(spec.Name, state.Spec{Key: row.ParseLayout("BIGINT"), Payload: seenWords})
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	if ref, ok := m.table.Find([]uint64{0, 0}, nil); ok {
+		m.tell(m.table.Peek(ref))
+	}
+	return m, m.table.Err()
 }
 
 // Layout is that of the output rows.
@@ -71,11 +80,12 @@ func (m *Watermark) seen() []uint64 {
 	return m.table.Payload(ref)
 }
 
-// At is the watermark: nothing before it changes any more. ok is false as long as no row has come.
-func (m *Watermark) At() (t int64, ok bool) {
-	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
-	p := m.table.Peek(ref)
-	return at(p, m.spec.Delay), p[seenAny] != 0
+// At is the watermark: nothing before it changes any more. ok is false as long as no row has come. Any operator of the graph may ask.
+func (m *Watermark) At() (t int64, ok bool) { return m.mark, m.known }
+
+// tell makes known what the state says.
+func (m *Watermark) tell(p []uint64) {
+	m.mark, m.known, m.late = at(p, m.spec.Delay), p[seenAny] != 0, int64(p[seenLate])
 }
 
 func at(p []uint64, delay int64) int64 {
@@ -87,10 +97,7 @@ func at(p []uint64, delay int64) int64 {
 }
 
 // Late is how many changes were dropped since the beginning.
-func (m *Watermark) Late() int64 {
-	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
-	return int64(m.table.Peek(ref)[seenLate])
-}
+func (m *Watermark) Late() int64 { return m.late }
 
 // Step drops late changes and moves the watermark.
 func (m *Watermark) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.Batch) error {
@@ -136,6 +143,7 @@ func (m *Watermark) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *z
 			m.spec.Late(late, b.Layout.Format(b.Row(example), b.Heap))
 		}
 	}
+	m.tell(p)
 	return m.table.Err()
 }
 
