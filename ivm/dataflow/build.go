@@ -44,7 +44,11 @@ func Build(ctx context.Context, p *plan.Plan, o BuildOptions) (*Graph, []Input, 
 	if o.Tables == nil {
 		o.Tables = Memory{}
 	}
-	b := &builder{ctx: ctx, graph: NewGraph(), o: o, plan: p, done: map[plan.Node]int{}, inputs: map[*plan.Source]int{}}
+	graph, err := OpenGraph(o.Tables)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &builder{ctx: ctx, graph: graph, o: o, plan: p, done: map[plan.Node]int{}, inputs: map[*plan.Source]int{}}
 	b.readSources()
 	root, err := b.node(p.Root)
 	if err == nil && root != b.graph.last {
@@ -183,7 +187,7 @@ func (b *builder) build(n plan.Node) (int, error) {
 	case *plan.Temporal:
 		return b.temporal(n)
 	case *plan.Join:
-		return b.join(n)
+		return b.join(n, nil)
 	case *plan.Aggregate:
 		return b.aggregate(n)
 	case *plan.DistinctRows:
@@ -223,6 +227,11 @@ func (b *builder) scan(n *plan.Scan) (int, error) {
 
 // mapping computes exprs of the rows of input that pred is true for.
 func (b *builder) mapping(n, input plan.Node, exprs []plan.Expr, pred plan.Expr) (int, error) {
+	if j, ok := input.(*plan.Join); ok {
+		if _, done := b.done[j]; !done {
+			return b.ofJoin(n, j, exprs, pred)
+		}
+	}
 	in, err := b.node(input)
 	if err != nil {
 		return 0, err

@@ -10,8 +10,9 @@ import (
 var joinKinds = map[plan.JoinKind]JoinKind{plan.Inner: JoinInner, plan.Left: JoinLeft, plan.Full: JoinFull, plan.Semi: JoinSemi,
 	plan.Anti: JoinAnti, plan.Mark: JoinMark, plan.Single: JoinSingle, plan.AsOf: JoinInner, plan.AsOfLeft: JoinLeft}
 
-// join splits the conditions: those that equate values of the two sides become keys, the others are asked of each pair.
-func (b *builder) join(n *plan.Join) (int, error) {
+// join splits the conditions: those that equate values of the two sides become keys, the others are asked of each pair. output
+// are the columns that it gives; nil is all.
+func (b *builder) join(n *plan.Join, output []int) (int, error) {
 	left, err := b.node(n.Left)
 	if err != nil {
 		return 0, err
@@ -69,13 +70,13 @@ func (b *builder) join(n *plan.Join) (int, error) {
 		return out, nil
 	}
 	if asof {
-		return b.asof(n, left, right, routes, sides, nullSafe)
+		return b.asof(n, left, right, routes, sides, nullSafe, output)
 	}
 	if single { // rows without equal values meet as well, and the tables' keys have the value
 		routes = [][]plan.Expr{nil, nil}
 	}
 	return b.sharded(n, "join", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
-		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked}
+		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked, Output: output}
 		both, err := sides()
 		if err != nil {
 			return nil, err
@@ -115,7 +116,7 @@ func (b *builder) pairs(l, r *row.Layout, conditions []plan.Condition, residual 
 
 var asofOps = map[plan.CompareOp]AsofOp{plan.GreaterEqual: AsofGE, plan.Greater: AsofGT, plan.LessEqual: AsofLE, plan.Less: AsofLT}
 
-func (b *builder) asof(n *plan.Join, left, right int, routes [][]plan.Expr, sides func() ([2]JoinSide, error), nullSafe []bool) (int, error) {
+func (b *builder) asof(n *plan.Join, left, right int, routes [][]plan.Expr, sides func() ([2]JoinSide, error), nullSafe []bool, output []int) (int, error) {
 	last := n.Conditions[len(n.Conditions)-1]
 	op, ok := asofOps[last.Op]
 	if !ok || n.Residual != nil {
@@ -126,7 +127,7 @@ func (b *builder) asof(n *plan.Join, left, right int, routes [][]plan.Expr, side
 		if err != nil {
 			return nil, err
 		}
-		spec := AsofSpec{Kind: joinKinds[n.Kind], Left: both[0], Right: both[1], NullSafe: nullSafe, Op: op}
+		spec := AsofSpec{Kind: joinKinds[n.Kind], Left: both[0], Right: both[1], NullSafe: nullSafe, Op: op, Output: output}
 		for i, e := range []plan.Expr{last.Left, last.Right} {
 			p := b.prepareLayout(both[i].Layout)
 			p.ascending(e)
