@@ -15,6 +15,8 @@ func castOf(from, to row.Type) converter {
 	switch {
 	case from.Kind == to.Kind && from.Kind != row.Decimal && !from.Nested() && from.Kind != row.Enum:
 		return sameWords
+	case (from.Kind == row.Enum || from.Kind == row.JSON) && to.Kind == row.Varchar:
+		return sameWords // rows have the text
 	case isWhole(from.Kind) && whole:
 		return intToInt(from.Kind, to.Kind, signedTo, highTo)
 	case isWhole(from.Kind) && to.Kind == row.Double:

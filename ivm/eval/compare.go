@@ -55,6 +55,8 @@ func orderOf(t row.Type) order {
 		if t.Collation == "" {
 			return asText
 		}
+	case row.Enum: // equality only: the order is the labels'
+		return asText
 	}
 	return noOrder
 }

@@ -117,6 +117,9 @@ func (c *compiler) comparison(e *plan.Comparison) node {
 	if !comparable(t, e.Right.Result()) {
 		return nil
 	}
+	if t.Kind == row.Enum && (!t.Equal(e.Right.Result()) || e.Op >= plan.Less && e.Op <= plan.GreaterEqual) {
+		return nil
+	}
 	a, b := c.node(e.Left), c.node(e.Right)
 	if a == nil || b == nil {
 		return nil
@@ -126,7 +129,7 @@ func (c *compiler) comparison(e *plan.Comparison) node {
 
 func (c *compiler) between(e *plan.Between) node {
 	t := e.Child.Result()
-	if !comparable(t, e.Low.Result()) || !comparable(t, e.High.Result()) {
+	if !comparable(t, e.Low.Result()) || !comparable(t, e.High.Result()) || t.Kind == row.Enum {
 		return nil
 	}
 	kids := c.nodes([]plan.Expr{e.Child, e.Low, e.High})
@@ -158,7 +161,7 @@ func (c *compiler) inList(e *plan.In) node {
 	x := &inList{comparer: comparer{typ: t}, child: child, not: e.Not}
 	for _, i := range e.List {
 		k, ok := i.(*plan.Constant)
-		if !ok || !comparable(t, k.Type) {
+		if !ok || !comparable(t, k.Type) || t.Kind == row.Enum && !t.Equal(k.Type) {
 			return nil
 		}
 		v, ok := newConstant(k.Type, k.Value)
