@@ -61,14 +61,14 @@ type boolValue struct {
 func (v *boolValue) show(c *group, i int) error {
 	yes, no := c.acc[v.at.off], c.acc[v.at.off+1]
 	switch {
+	case yes == 0 && no == 0: // also of count_if, which DuckDB computes as a sum
+		return c.null(i)
 	case v.name == "count_if":
 		c.layout.Set(c.dst, i, yes)
 		if c.layout.Types[i].Words() == 2 {
 			c.layout.Set2(c.dst, i, yes, 0)
 		}
 		return nil
-	case yes == 0 && no == 0:
-		return c.null(i)
 	case v.name == "bool_and" && no == 0, v.name == "bool_or" && yes != 0:
 		return c.set(i, 1)
 	}

@@ -36,9 +36,9 @@ func (b *builder) join(n *plan.Join, output []int) (int, error) {
 			equal++
 		}
 	}
-	// The mark of a null-aware join is decided by its other conditions; one equality alone the operator decides by a key.
+	// The mark of a null-aware join is decided by its other conditions; equalities alone the operator decides by keys.
 	asked := n.Kind == plan.Mark && n.NullAware
-	single := asked && equal == 1 && !hasOther(conditions)
+	single := asked && !hasOther(conditions) && (equal == 1 || equal > 1 && equal == len(conditions))
 	for _, c := range conditions {
 		if c.Op == plan.NotDistinct || c.Op == plan.Equal && (!asked || single) {
 			keys[0], keys[1] = append(keys[0], c.Left), append(keys[1], c.Right)
@@ -47,7 +47,7 @@ func (b *builder) join(n *plan.Join, output []int) (int, error) {
 		}
 		others = append(others, c)
 	}
-	if single { // the compared value is the last key
+	if single && equal == 1 { // the compared value is the last key
 		for i, safe := range nullSafe {
 			if last := len(nullSafe) - 1; !safe && i != last {
 				keys[0][i], keys[0][last] = keys[0][last], keys[0][i]
@@ -76,7 +76,7 @@ func (b *builder) join(n *plan.Join, output []int) (int, error) {
 		routes = [][]plan.Expr{nil, nil}
 	}
 	return b.sharded(n, "join", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
-		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked, Output: output}
+		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked, Compared: equal, Output: output}
 		both, err := sides()
 		if err != nil {
 			return nil, err

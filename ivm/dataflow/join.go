@@ -36,8 +36,10 @@ type JoinSpec struct {
 	// Predicate, if there is one, gives one BOOLEAN for each row of [PairLayout]. A pair joins when it is true.
 	Predicate Program
 	// NullAware is for JoinMark: the mark is that of IN. It is NULL when no partner is true and one is NULL. Without a predicate,
-	// the last key field is what is compared and the ones before, all null-safe, choose among which rows; with one, all keys choose.
+	// the last Compared key fields (0 is 1) are what is compared and the ones before, all null-safe, choose among which rows; with
+	// one, all keys choose. A NULL in one of several compared fields makes all of them NULL, as in DuckDB.
 	NullAware bool
+	Compared  int
 	// Output are the fields to give, as positions in the left's fields, the right's (not for Semi, Anti, Mark) and the mark;
 	// nil is all.
 	Output []int

@@ -36,18 +36,19 @@ type joinCase struct {
 	nullSafe bool
 	pred     func(l, r []any) (truth, error)
 	aware    bool
+	compared int // of the keys, when it is more than the last one
 	output   []int
 }
 
 var sideLayout = row.ParseLayout("BIGINT", "BIGINT", "VARCHAR")
 
 func (c joinCase) spec() JoinSpec {
-	s := JoinSpec{Kind: c.kind, Left: JoinSide{Layout: sideLayout}, Right: JoinSide{Layout: sideLayout}, NullAware: c.aware, Output: c.output}
+	s := JoinSpec{Kind: c.kind, Left: JoinSide{Layout: sideLayout}, Right: JoinSide{Layout: sideLayout}, NullAware: c.aware, Compared: c.compared, Output: c.output}
 	if c.keys > 0 {
 		fields := []int{0, 1}[:c.keys]
 		s.Left.Keys, s.Right.Keys = fieldsOf(sideLayout, fields...), fieldsOf(sideLayout, fields...)
 		for i := range fields {
-			s.NullSafe = append(s.NullSafe, c.nullSafe || c.aware && (c.pred != nil || i < c.keys-1))
+			s.NullSafe = append(s.NullSafe, c.nullSafe || c.aware && (c.pred != nil || i < c.keys-max(1, c.compared)))
 		}
 	}
 	if c.pred != nil {
@@ -63,6 +64,13 @@ func (c joinCase) spec() JoinSpec {
 func (c joinCase) on(l, r []any) (chosen bool, v truth, err error) {
 	s := c.spec()
 	v = true
+	if c.compared > 1 {
+		for i := c.keys - c.compared; i < c.keys; i++ {
+			if l[i] == nil || r[i] == nil {
+				return true, nil, nil
+			}
+		}
+	}
 	for i := range c.keys {
 		if s.NullSafe[i] {
 			if l[i] != r[i] {
@@ -244,6 +252,7 @@ func TestNullAwareMarksAgainstTheirDefinition(t *testing.T) {
 	runModel(t, joinCase{kind: JoinMark, keys: 1, aware: true, pred: valuesLess}.model("correlated_less_any"))
 	pair := func(l, r []any) (truth, error) { return and(equal(l[0], r[0]), equal(l[1], r[1])), nil }
 	runModel(t, joinCase{kind: JoinMark, keys: 0, aware: true, pred: pair}.model("rows"))
+	runModel(t, joinCase{kind: JoinMark, keys: 2, aware: true, compared: 2}.model("pair"))
 }
 
 var histories = flag.Uint64("histories", 2, "random histories an operator is put through")

@@ -11,8 +11,8 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// nullAwareMark is x IN (subquery) as a value, where what is compared is one field y of the right rows of x's group. Of
-// the right side are kept, by group, the number of rows r and of those whose y is NULL, z; and by group and value, their number c.
+// nullAwareMark is x IN (subquery) as a value, where what is compared is y, one or several fields of the right rows of x's
+// group; x or y is NULL when a field of it is. Of the right side are kept, by group, the number of rows r and of those whose y is NULL, z; and by group and value, their number c.
 //
 //	m(x) = TRUE if c(x) > 0; else NULL if z > 0, or if x is NULL and r > 0; else FALSE
 //
@@ -27,7 +27,7 @@ type nullAwareMark struct {
 	members *state.Table // group → the keys that the left side has
 	asm     *assembler
 	cut     *assembler // the group of a key
-	value   int        // the key field that is compared
+	value   int        // the first of the key fields that are compared; the others choose the group
 	cur     state.Cursor
 	keyCur  state.Cursor
 
@@ -64,7 +64,10 @@ func newNullAwareMark(name string, s JoinSpec, t Tables) (Loader, error) {
 		return nil, fmt.Errorf("dataflow: mark %s compares nothing", name)
 	}
 	key := s.Left.Keys.Layout()
-	j := &nullAwareMark{asm: s.assembler(), value: len(key.Types) - 1, one: zset.New(key)}
+	j := &nullAwareMark{asm: s.assembler(), value: len(key.Types) - max(1, s.Compared), one: zset.New(key)}
+	if j.value < 0 {
+		return nil, fmt.Errorf("dataflow: mark %s compares more fields than its keys have", name)
+	}
 	fields := make([]int, j.value)
 	for i := range fields {
 		if fields[i] = i; !s.NullSafe[i] {
@@ -154,7 +157,7 @@ func (j *nullAwareMark) takeRight(ctx context.Context, e *Epoch, in, out *zset.B
 	for i, ref := range j.groupRefs {
 		before, p := j.state(ref), j.groups.Payload(ref)
 		p[0] += uint64(right.rows.Weights[i])
-		if right.keys.Layout.IsNull(right.keys.Row(i), j.value) {
+		if j.isNull(right.keys.Row(i)) {
 			p[1] += uint64(right.rows.Weights[i])
 		}
 		if j.state(ref) != before {
@@ -171,6 +174,16 @@ func (j *nullAwareMark) takeRight(ctx context.Context, e *Epoch, in, out *zset.B
 		}
 	}
 	return right.finish()
+}
+
+// isNull says that what is compared has a NULL: DuckDB takes (1, NULL) for NULL, though 1 alone may rule a partner out.
+func (j *nullAwareMark) isNull(key []uint64) bool {
+	for i := j.value; i < len(j.one.Layout.Types); i++ {
+		if j.one.Layout.IsNull(key, i) {
+			return true
+		}
+	}
+	return false
 }
 
 func (j *nullAwareMark) cutKeys(keys *zset.Batch) {
@@ -195,7 +208,7 @@ func (j *nullAwareMark) state(group state.Ref) groupState {
 // mark is that of a left key, found saying that the right side has it. A NULL is no partner of NULL.
 func (j *nullAwareMark) mark(key []uint64, g groupState, found bool) verdict {
 	switch {
-	case j.one.Layout.IsNull(key, j.value):
+	case j.isNull(key):
 		if g&groupHasRows != 0 {
 			return unknown
 		}
@@ -229,16 +242,16 @@ func (j *nullAwareMark) turn(out *zset.Batch) {
 	right := &j.sides[1]
 	for _, v := range j.values {
 		key := right.keys.Row(v.row)
-		if right.keys.Layout.IsNull(key, j.value) {
+		if j.isNull(key) {
 			continue
 		}
 		before, now := j.around(j.groupRefs[v.row])
-		if (before^now)&groupHasNull == 0 { // else the whole group is looked at
+		if !j.whole(before, now) {
 			j.turnKey(key, right.keys.Heap, j.mark(key, before, !v.now), j.mark(key, now, v.now), out)
 		}
 	}
 	for _, g := range j.turned {
-		if (g.before^g.now)&groupHasNull != 0 {
+		if j.whole(g.before, g.now) {
 			j.turnGroup(g, out)
 			continue
 		}
@@ -251,6 +264,12 @@ func (j *nullAwareMark) turn(out *zset.Batch) {
 		j.one.Layout.SetNull(key, j.value)
 		j.turnKey(key, j.one.Heap, j.mark(key, g.before, false), j.mark(key, g.now, false), out)
 	}
+}
+
+// whole says that all keys of a group are looked at: those that a NULL of the right side decides about, and when the right side
+// gets or loses its first row those that have a NULL themselves, which with several fields are not one key.
+func (j *nullAwareMark) whole(before, now groupState) bool {
+	return (before^now)&groupHasNull != 0 || before != now && len(j.one.Layout.Types)-j.value > 1
 }
 
 // around is a group's state before and after the step.

@@ -65,22 +65,26 @@ func WindowSQL(w *plan.Window, f plan.WindowFunc, partition, place string) (stri
 	if len(items) > 0 {
 		d.put(" ORDER BY ", strings.Join(items, ", "))
 	}
-	if err := d.frame(w, f.Frame); err != nil {
-		return "", err
+	if !unframed[f.Name] || f.Aggregate {
+		if err := d.frame(w, f.Frame); err != nil {
+			return "", err
+		}
 	}
 	d.put(")")
 	return carried(d.String(), f.Type), nil
 }
+
+// unframed functions see the whole partition, whatever frame is written.
+var unframed = map[string]bool{"row_number": true, "ntile": true, "lag": true, "lead": true, "rank": true, "dense_rank": true,
+	"rank_dense": true, "percent_rank": true, "cume_dist": true}
 
 // byPlace says that the function tells rows apart that the order does not. Its peers are of no meaning then.
 func byPlace(f plan.WindowFunc) bool {
 	switch f.Name {
 	case "row_number", "ntile", "lag", "lead":
 		return true
-	case "rank", "dense_rank", "percent_rank", "cume_dist", "rank_dense":
-		return false
 	}
-	return f.Frame.Unit == plan.Rows && f.Frame.Exclude != "GROUP" && f.Frame.Exclude != "TIES"
+	return !unframed[f.Name] && f.Frame.Unit == plan.Rows && f.Frame.Exclude != "GROUP" && f.Frame.Exclude != "TIES"
 }
 
 func (d *deparser) call(schema, name string, distinct bool, args []plan.Expr, rest []string, ignoreNulls bool, order []plan.OrderItem) {
