@@ -118,8 +118,13 @@ func (i *Info) refuseUnbounded(p *Plan) {
 		return
 	}
 	var stream *Source
+	seen := map[Node]bool{}
 	var look func(n Node)
 	look = func(n Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
 		if s, ok := n.(*Scan); ok && s.Source.Unbounded {
 			stream = s.Source
 		}

@@ -226,7 +226,7 @@ func (n *Shared) Inputs() []Node { return []Node{n.Input} }
 
 // Position is the input's.
 func (n *Shared) Position() int         { return n.Input.Position() }
-func (n *Shared) with(in []Node) Node   { return &Shared{n.Name, in[0]} }
+func (n *Shared) with(in []Node) Node   { return newShared(n.Name, in[0]) }
 func (n *Shared) exprs() []Expr         { return nil }
 func (n *Shared) withExprs([]Expr) Node { return n }
 

@@ -15,6 +15,7 @@ type decoder struct {
 	ctes  map[int]*Shared
 	delim []*delimited // the correlated subqueries around, innermost last
 
+	read    map[*tree]Node
 	checked map[Node]bool // see wellFormed
 	depth   int
 }
@@ -27,13 +28,23 @@ type delimited struct {
 }
 
 func newDecoder(in *Input) *decoder {
-	return &decoder{in: in, types: map[string]row.Type{}, ctes: map[int]*Shared{}, checked: map[Node]bool{}}
+	return &decoder{in: in, types: map[string]row.Type{}, ctes: map[int]*Shared{}, checked: map[Node]bool{}, read: map[*tree]Node{}}
 }
 
 // maxNodes bounds the depth of plans, as a protection of the stack.
 const maxNodes = 500
 
+// node reads an operator, once: who does not know what to do with its inputs reads them again.
 func (d *decoder) node(t *tree) Node {
+	if n, ok := d.read[t]; ok {
+		return n
+	}
+	n := d.decode(t)
+	d.read[t] = n
+	return n
+}
+
+func (d *decoder) decode(t *tree) Node {
 	d.depth++
 	defer func() { d.depth-- }()
 	name := t.str("type")

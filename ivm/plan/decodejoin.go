@@ -237,7 +237,7 @@ func (d *decoder) delimJoin(t *tree) (Node, error) {
 	if t.bool("delim_flipped") {
 		outerAt, innerAt = 1, 0
 	}
-	outer := &Shared{"outer", d.node(&kids[outerAt])}
+	outer := newShared("outer", d.node(&kids[outerAt]))
 	scope := &delimited{outer: outer, columns: d.exprs(t.get("duplicate_eliminated_columns"), nil)}
 	for _, e := range scope.columns {
 		if err := refsWithin(e, outer.Columns()); err != nil {

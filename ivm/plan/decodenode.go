@@ -334,7 +334,7 @@ func (d *decoder) cte(t *tree) (Node, error) {
 	if len(kids) != 2 {
 		return nil, fmt.Errorf("a CTE has %d inputs", len(kids))
 	}
-	s := &Shared{Name: t.str("ctename"), Input: d.node(&kids[0])}
+	s := newShared(t.str("ctename"), d.node(&kids[0]))
 	index := t.get("table_index").int()
 	before, had := d.ctes[index]
 	d.ctes[index] = s
@@ -360,7 +360,7 @@ func (d *decoder) recursive(t *tree) (Node, error) {
 	}
 	base := d.node(&kids[0])
 	index := t.get("table_index").int()
-	d.ctes[index] = &Shared{t.str("ctename"), base}
+	d.ctes[index] = newShared(t.str("ctename"), base)
 	step := d.node(&kids[1]) // for its own reasons
 	delete(d.ctes, index)
 	n := d.refuse(t, []Node{base, step}, RecursiveQuery, "the recursive query "+quoteName(t.str("ctename"))+" is not maintained", "unroll it to a fixed depth")

@@ -301,7 +301,7 @@ func (d *decoder) values(t *tree) (Node, error) {
 	case len(parts) == 1:
 		return parts[0], nil
 	}
-	shared := &Shared{"values", in}
+	shared := newShared("values", in)
 	for _, p := range parts {
 		p.(*Project).Input = shared
 	}

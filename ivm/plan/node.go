@@ -275,7 +275,11 @@ type Unnest struct {
 type Shared struct {
 	Name  string
 	Input Node
+
+	columns []Column // the input's; asking for them through many uses of uses would take for ever
 }
+
+func newShared(name string, in Node) *Shared { return &Shared{name, in, in.Columns()} }
 
 // Unsupported stands where something cannot be maintained; its reasons say what. Output: Cols.
 type Unsupported struct {
@@ -380,7 +384,12 @@ func (n *Unnest) Columns() []Column {
 }
 
 // Columns are the input's.
-func (n *Shared) Columns() []Column { return n.Input.Columns() }
+func (n *Shared) Columns() []Column {
+	if n.columns != nil {
+		return n.columns
+	}
+	return n.Input.Columns()
+}
 
 // Columns are what DuckDB says, as far as it is known.
 func (n *Unsupported) Columns() []Column { return n.Cols }

@@ -81,7 +81,7 @@ func inlineShared(n Node) Node {
 			case count[s] < 2 || inner || trivial(in):
 				out = in
 			case in != s.Input:
-				out = &Shared{s.Name, in}
+				out = newShared(s.Name, in)
 			}
 			done[s] = out
 			return out

@@ -135,7 +135,7 @@ func (p *Plan) derive(i *Info, in []*Info) {
 				i.addKey(k)
 			}
 		}
-		i.Choice = !coversKey(n.Order, n.Partition, in[0].Keys) && !n.WithTies
+		i.Choice = !coversKey(n.Order, n.Partition, in[0].Keys, len(n.Input.Columns())) && !n.WithTies
 		if i.Choice {
 			for c := range i.Arbitrary {
 				i.Arbitrary[c] = true
@@ -272,13 +272,16 @@ func refsOf(es []Expr) ([]int, bool) {
 	return slices.Compact(out), true
 }
 
-// coversKey says that rows which agree in the order and the partition are the same row.
-func coversKey(order []OrderItem, partition []Expr, keys [][]int) bool {
+// coversKey says that rows of width columns which agree in the order and the partition are the same row, or equal ones.
+func coversKey(order []OrderItem, partition []Expr, keys [][]int, width int) bool {
 	have := map[int]bool{}
 	for _, e := range appendOrder(append([]Expr{}, partition...), order) {
 		if r, ok := e.(*ColumnRef); ok {
 			have[r.Index] = true
 		}
+	}
+	if len(have) == width {
+		return true
 	}
 	for _, k := range keys {
 		if !slices.ContainsFunc(k, func(c int) bool { return !have[c] }) {
@@ -286,6 +289,19 @@ func coversKey(order []OrderItem, partition []Expr, keys [][]int) bool {
 		}
 	}
 	return false
+}
+
+// ordersArgs says that rows which agree in an aggregate's order give it the same arguments.
+func ordersArgs(a *Agg) bool {
+	if len(a.Order) == 0 || tiedAggregates[a.Name] {
+		return false
+	}
+	for _, arg := range a.Args {
+		if !slices.ContainsFunc(a.Order, func(o OrderItem) bool { return Same(o.Expr, arg) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func deriveJoin(i *Info, n *Join, l, r *Info) {
@@ -391,7 +407,7 @@ func deriveAggregate(i *Info, n *Aggregate, in *Info) {
 			i.Arbitrary[c] = i.Arbitrary[c] || reads(e, in.Arbitrary)
 		}
 		i.Inexact[c] = i.Inexact[c] || agg.inexact()
-		if agg.choice() && !coversKey(agg.Order, n.Groups, in.Keys) {
+		if agg.choice() && !ordersArgs(agg) && !coversKey(agg.Order, n.Groups, in.Keys, len(in.Inexact)) {
 			i.Choice, i.Arbitrary[c] = true, true
 		}
 	}
@@ -428,7 +444,7 @@ func deriveWindow(i *Info, n *Window, in *Info) {
 	copy(i.Arbitrary, in.Arbitrary)
 	i.Keys = slices.Clone(in.Keys)
 	i.Watermark = in.Watermark
-	unique := coversKey(n.Order, n.Partition, in.Keys)
+	unique := coversKey(n.Order, n.Partition, in.Keys, len(in.Inexact))
 	var outer []Expr
 	outer = appendOrder(append(outer, n.Partition...), n.Order)
 	for f := range n.Funcs {

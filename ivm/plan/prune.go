@@ -126,7 +126,7 @@ func (p *pruner) cut(n Node, need []bool) pruned {
 			return out
 		}
 		in := p.cut(s.Input, p.need[s])
-		out := pruned{&Shared{s.Name, in.node}, in.at}
+		out := pruned{newShared(s.Name, in.node), in.at}
 		if in.node == s.Input {
 			out.node = s
 		}
