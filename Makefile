@@ -18,7 +18,7 @@ export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 # Packages whose tests are about concurrency: they also run under the race detector.
 RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./flightsql/...
 
-.PHONY: help build run demo test race lint fuzz bench bench-engine clean-check deps clean
+.PHONY: help build run demo test race lint fuzz fuzz-engine bench bench-engine clean-check deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ lint: $(BIN)/golangci-lint-$(LINT) ## static checks
 fuzz: deps ## fuzz every target for MINUTES in all
 	./bench/fuzz.sh $(MINUTES)
 
+fuzz-engine: deps ## random queries and histories against the incremental engine for MINUTES (VEGA_SEED=n begins there)
+	VEGA_MINUTES=$(MINUTES) VEGA_SHRINK=120 $(GO) test -tags $(TAGS) -timeout 0 -count=1 -run TestRandom -v ./ivm/ivmtest
+
 bench: build deps ## measure, both sides in one run; prints a table and writes .build/bench.json
 	$(GO) run -tags $(TAGS) ./bench $(ARGS)
 
@@ -58,7 +61,7 @@ clean-check: ## what a commit must satisfy: formatted, tidy, no generated file s
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 
-deps: $(EXTENSIONS)/.installed $(VENV)/.installed $(DATA) ## fetch what tests need from the package registries
+deps: $(EXTENSIONS)/.installed $(EXTENSIONS)/.tpch $(VENV)/.installed $(DATA) ## fetch what tests need from the package registries
 
 clean: ## remove everything that was built or fetched
 	rm -rf $(BUILD)
@@ -66,6 +69,15 @@ clean: ## remove everything that was built or fetched
 $(EXTENSIONS)/.installed:
 	$(MAKE) build
 	$(BIN)/vega-flight extensions install --dir $(EXTENSIONS)
+	@touch $@
+
+# TPC-H's tables and queries, for the engine's tests only. DuckDB checks the file's signature when it loads it.
+$(EXTENSIONS)/.tpch: $(EXTENSIONS)/.installed
+	rm -rf $(BUILD)/tpch && mkdir -p $(BUILD)/tpch
+	python3 -m pip -q download --no-deps --only-binary :all: -d $(BUILD)/tpch duckdb-extension-tpch==1.5.5
+	cd $(BUILD)/tpch && python3 -m zipfile -e *.whl .
+	for platform in $(EXTENSIONS)/v1.5.5/*/; do cp $(BUILD)/tpch/*/extensions/v1.5.5/tpch.duckdb_extension $$platform; done
+	rm -rf $(BUILD)/tpch
 	@touch $@
 
 $(VENV)/.installed: integration/python/requirements.txt

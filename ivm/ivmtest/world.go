@@ -86,23 +86,32 @@ func (w *World) Step(ctx context.Context, dml string) error {
 			return fmt.Errorf("the oracle: %w", err)
 		}
 	}
+	deltas, err := w.deltas(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, v := range w.views {
+		errs = append(errs, v.step(ctx, deltas))
+	}
+	return errors.Join(errs...)
+}
+
+// deltas is what the tables' rows have changed since the last step.
+func (w *World) deltas(ctx context.Context) (map[string]*zset.Batch, error) {
+	w.lab.Counts.Steps.Add(1)
 	deltas := map[string]*zset.Batch{}
 	for _, t := range w.tables {
 		rows, err := w.read(ctx, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if d := minus(rows, t.rows); d.Len() > 0 {
 			deltas[t.source.Name] = d
 		}
 		t.rows = rows
 	}
-	w.lab.Counts.Steps.Add(1)
-	var errs []error
-	for _, v := range w.views {
-		errs = append(errs, v.step(ctx, deltas))
-	}
-	return errors.Join(errs...)
+	return deltas, nil
 }
 
 // Clock moves the clock and has every view follow.
