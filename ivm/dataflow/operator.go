@@ -31,7 +31,8 @@ type Loader interface {
 	Operator
 	// Load takes the whole content of input i, in one or several batches, into empty state.
 	Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) error
-	// Emit adds to out the whole content of the output, as it follows from the state.
+	// Emit adds to out the whole content of the output. It is called once, when all inputs are loaded and before the first
+	// step: what passes through without state (a row whose key is NULL) is kept from Load until then.
 	Emit(ctx context.Context, e *Epoch, out *zset.Batch) error
 }
 
