@@ -102,6 +102,9 @@ func (t Type) String() string {
 	case Decimal:
 		return fmt.Sprintf("DECIMAL(%d,%d)", t.Width, t.Scale)
 	case Enum:
+		if len(t.Names) == 0 { // as a column's metadata says it
+			return "ENUM"
+		}
 		labels := make([]string, len(t.Names))
 		for i, l := range t.Names {
 			labels[i] = "'" + strings.ReplaceAll(l, "'", "''") + "'"
