@@ -3,6 +3,7 @@ package dataflow
 import (
 	"errors"
 	"math"
+	"math/big"
 	"math/bits"
 	"strings"
 
@@ -137,8 +138,11 @@ func (v *sumValue) show(c *group, i int) error {
 		c.layout.Set2(c.dst, i, lo, hi)
 		return nil
 	}
-	if v.result.Kind != row.Double { // times: whole units, towards zero
+	if v.result.Kind != row.Double { // times, in whole units
 		return c.set(i, divide(lo, hi, uint64(n)))
+	}
+	if v.type_.Kind == row.Int128 {
+		return c.float(i, quotient(lo, hi, n))
 	}
 	if v.type_.Kind == row.Int16 || v.type_.Kind == row.Int8 || v.type_.Kind == row.Decimal && v.type_.Width <= 4 {
 		return c.float(i, float64(int64(lo))/(float64(n)*v.scale))
@@ -146,7 +150,16 @@ func (v *sumValue) show(c *group, i int) error {
 	return c.float(i, averageOf(lo, hi, n, v.scale))
 }
 
-// divide is a number of 128 bits by a count, towards zero; the quotient has 64.
+// quotient is a number of 128 bits by a count, rounded once: what DuckDB makes of HUGEINT (300 random averages).
+func quotient(lo, hi uint64, n int64) float64 {
+	x := new(big.Int).SetInt64(int64(hi))
+	x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(lo))
+	f, _ := new(big.Rat).SetFrac(x, big.NewInt(n)).Float64()
+	return f
+}
+
+// divide is a number of 128 bits by a count; the quotient has 64. It is rounded as DuckDB does: towards zero, but up when what
+// is left is more than half the count, rounded down, and positive.
 func divide(lo, hi, n uint64) uint64 {
 	negative := int64(hi) < 0
 	if negative {
@@ -154,9 +167,12 @@ func divide(lo, hi, n uint64) uint64 {
 		lo, borrow = bits.Sub64(0, lo, 0)
 		hi, _ = bits.Sub64(0, hi, borrow)
 	}
-	q, _ := bits.Div64(hi%n, lo, n)
-	if negative {
+	q, rest := bits.Div64(hi%n, lo, n)
+	switch {
+	case negative:
 		return -q
+	case rest > n/2:
+		return q + 1
 	}
 	return q
 }
