@@ -96,7 +96,20 @@ func (goneStore) Update(context.Context, func(metadata.Tx) error) error {
 }
 
 // Relieve does what the memory watch does when the process has a ceiling.
-func (l *Lake) Relieve(ceiling uint64) bool { return l.relieve(ceiling, time.Now()) }
+func (l *Lake) Relieve(ceiling uint64) bool {
+	return l.relieve(context.Background(), ceiling, time.Now())
+}
+
+// Weigh gives the memory watch a round's reading of what the process has, DuckDB's buffers have and Go has.
+func (l *Lake) Weigh(resident, buffers, own, ceiling uint64, busy bool) {
+	l.weigh(reading{resident, buffers, own}, ceiling, busy)
+}
+
+// The rounds after which memory is short, and lost.
+const (
+	ShortRounds = shortRounds
+	LostRounds  = lostRounds
+)
 
 // Table is a table as the catalog has it.
 func (l *Lake) Table(ctx context.Context, schema, name string) (t metadata.TableInfo, err error) {

@@ -37,6 +37,7 @@ type Lake struct {
 
 	fatalOnce sync.Once
 	fatal     chan struct{}
+	failure   error // before fatal is closed
 
 	stop context.CancelFunc
 	work sync.WaitGroup
@@ -140,8 +141,8 @@ func (l *Lake) runDDL(ctx context.Context, s ConnSettings, sql string, args []an
 	return n, nil
 }
 
-// Fatal is closed when the DuckDB instance refuses all further work. The process has to end then; a supervisor
-// starts it again.
+// Fatal is closed when the DuckDB instance refuses all further work, or has lost the memory for it. The process has to
+// end then; a supervisor starts it again.
 func (l *Lake) Fatal() <-chan struct{} { return l.fatal }
 
 // check looks for the end of the instance in an error on its way up, and makes conflicts and time limits faults.
@@ -154,10 +155,7 @@ func (l *Lake) check(err error) error {
 		bad = l.gate.Poisoned() // without it no statement is admitted
 	}
 	if bad != nil {
-		l.fatalOnce.Do(func() {
-			l.log.Error("DuckDB's instance is unusable and must be started anew", "error", bad)
-			close(l.fatal)
-		})
+		l.end(bad, "DuckDB's instance is unusable and must be started anew")
 	}
 	return translate(err)
 }

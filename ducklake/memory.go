@@ -28,6 +28,8 @@ type memory struct {
 
 	mu      sync.Mutex
 	running []*consumer // the newest last
+
+	leak leak
 }
 
 // consumer is a running statement, or an open result.
@@ -73,6 +75,16 @@ func (m *memory) end(at time.Time) bool {
 	return false
 }
 
+// line is where memory becomes short, below the ceiling.
+func line(ceiling uint64) uint64 { return ceiling - ceiling/8 }
+
+// busy says whether anything runs since before a time; the zero time is now.
+func (m *memory) busy(at time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.running) > 0 && (at.IsZero() || m.running[0].since.Before(at))
+}
+
 // Bounded is for statements on an acquired connection that may take much memory. Its context ends when the process is above its ceiling and
 // they are the newest; why then says so in place of their error. leave must be called when they are over.
 func (l *Lake) Bounded(ctx context.Context) (_ context.Context, why func(error) error, leave func()) {
@@ -90,6 +102,7 @@ func (l *Lake) startMemory(ctx context.Context) {
 		return
 	}
 	duck.SetCeiling(l.memory.ceiling)
+	l.memory.leak.base = l.read(ctx).unknown()
 	l.work.Add(1)
 	go l.watchMemory(ctx)
 }
@@ -106,7 +119,7 @@ func (l *Lake) watchMemory(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if now.After(rested) && l.relieve(l.memory.ceiling, before) {
+			if now.After(rested) && l.relieve(ctx, l.memory.ceiling, before) {
 				rested = now.Add(memoryRest)
 			}
 			before = now
@@ -115,14 +128,29 @@ func (l *Lake) watchMemory(ctx context.Context) {
 }
 
 // relieve does what is necessary, if anything is. Who came after since has not made the process large.
-func (l *Lake) relieve(ceiling uint64, since time.Time) bool {
-	if duck.Resident() < ceiling-ceiling/10 {
+func (l *Lake) relieve(ctx context.Context, ceiling uint64, since time.Time) bool {
+	m := &l.memory
+	switch resident := duck.Resident(); {
+	case resident >= line(ceiling):
+	case resident <= m.leak.base+ceiling/2:
+		m.leak.rest()
 		return false
+	case m.busy(time.Time{}):
+		return false
+	case !m.leak.took(l.read(ctx), ceiling/2):
+		m.leak.rest()
+		return true
 	}
 	duck.Purge()
 	debug.FreeOSMemory()
-	if now := duck.Resident(); now > ceiling && l.memory.end(since) {
-		l.log.Warn("a statement is ended: the process is above its memory ceiling", "resident", now, "ceiling", ceiling)
+	busy := m.busy(m.leak.since())
+	if !busy {
+		duck.Trim()
 	}
+	now := l.read(ctx)
+	if now.resident > ceiling && m.end(since) {
+		l.log.Warn("a statement is ended: the process is above its memory ceiling", "resident", now.resident, "ceiling", ceiling)
+	}
+	l.weigh(now, ceiling, busy)
 	return true
 }

@@ -23,11 +23,12 @@ type operator struct {
 	l      net.Listener
 	ready  atomic.Bool
 	live   func() error // what makes the process unfit to live, such as a poisoned DuckDB instance
+	takes  func() error // why it should get no work for now, in words for everybody
 }
 
 // newOperator is for requests that come to l; Serve answers them.
-func newOperator(l net.Listener, figures prometheus.Gatherer, live func() error) *operator {
-	o := &operator{l: l, live: live}
+func newOperator(l net.Listener, figures prometheus.Gatherer, live, takes func() error) *operator {
+	o := &operator{l: l, live: live, takes: takes}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(figures, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", o.health)
@@ -60,6 +61,10 @@ func (o *operator) health(w http.ResponseWriter, _ *http.Request) {
 func (o *operator) readiness(w http.ResponseWriter, r *http.Request) {
 	if !o.ready.Load() {
 		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	if err := o.takes(); err != nil {
+		http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	o.health(w, r)

@@ -16,10 +16,15 @@ func TestHealthAndReadiness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var failed atomic.Bool
+	var failed, short atomic.Bool
 	o := newOperator(l, newMetrics().registry, func() error {
 		if failed.Load() {
 			return errors.New("an inner secret")
+		}
+		return nil
+	}, func() error {
+		if short.Load() {
+			return errors.New("short of memory")
 		}
 		return nil
 	})
@@ -31,7 +36,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		}
 	})
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	says := func(path string, want int) {
+	says := func(path string, want int) string {
 		t.Helper()
 		r, err := client.Get(o.url() + path)
 		if err != nil {
@@ -42,10 +47,18 @@ func TestHealthAndReadiness(t *testing.T) {
 		if err != nil || r.StatusCode != want || strings.Contains(string(text), "secret") {
 			t.Errorf("%s: %d %s %v, want %d", path, r.StatusCode, text, err, want)
 		}
+		return string(text)
 	}
 	says("/healthz", http.StatusOK)
 	says("/readyz", http.StatusServiceUnavailable) // not yet
 	o.ready.Store(true)
+	says("/readyz", http.StatusOK)
+	short.Store(true)
+	says("/healthz", http.StatusOK)
+	if text := says("/readyz", http.StatusServiceUnavailable); !strings.Contains(text, "short of memory") {
+		t.Error("no reason:", text)
+	}
+	short.Store(false)
 	says("/readyz", http.StatusOK)
 	failed.Store(true)
 	says("/healthz", http.StatusServiceUnavailable)

@@ -125,7 +125,7 @@ func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, 
 	}
 	var op *operator
 	if door.http != nil {
-		op = newOperator(door.http, h.figures.registry, h.healthy)
+		op = newOperator(door.http, h.figures.registry, h.healthy, h.lake.Short)
 		group.Go(func() {
 			if err := op.Serve(beside); err != nil {
 				stop(err)
@@ -159,7 +159,11 @@ func watchFatal(ctx context.Context, l *ducklake.Lake, stop context.CancelCauseF
 	select {
 	case <-ctx.Done():
 	case <-l.Fatal():
-		stop(fault.InternalError.Newf("the DuckDB instance has failed and the process ends; everything durable is in the catalog"))
+		code := fault.InternalError
+		if known := fault.CodeOf(l.Failure()); known != nil {
+			code = known // memory that is lost
+		}
+		stop(code.Newf("the DuckDB instance has failed and the process ends; everything durable is in the catalog"))
 	}
 }
 

@@ -117,6 +117,8 @@ void vega_purge(void) {
 	}
 }
 
+void vega_trim(void) { malloc_trim(0); }
+
 } // extern "C"
 
 void *operator new(size_t size) {

@@ -18,3 +18,6 @@ func Resident() uint64 { return uint64(C.vega_resident()) }
 
 // Purge gives memory that DuckDB has freed and still keeps back to the system.
 func Purge() { C.vega_purge() }
+
+// Trim does the same for what DuckDB has from operator new. It takes longer.
+func Trim() { C.vega_trim() }

@@ -11,6 +11,8 @@ unsigned long long vega_ceiling_refused(void);
 unsigned long long vega_resident(void);
 // vega_purge gives memory that DuckDB has freed back to the system.
 void vega_purge(void);
+// vega_trim gives memory that operator delete got back to the system.
+void vega_trim(void);
 
 #ifdef __cplusplus
 }
