@@ -59,6 +59,13 @@ func (c *listColumn) addElements(v *vector, first, end int) error {
 	if first == end {
 		return nil
 	}
+	if c.entry != nil {
+		for i := first; i < end; i++ {
+			if !v.children[0].valid(i) { // what some casts make, though DuckDB says itself that it is none; Arrow has no such map
+				return newError("Invalid Input Error: Map keys can not be NULL.", "")
+			}
+		}
+	}
 	for j, p := range c.parts {
 		if err := p.add(&v.children[j], first, end-first); err != nil {
 			return err
