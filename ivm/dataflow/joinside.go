@@ -186,6 +186,10 @@ func (s *side) take() {
 	}
 	t, w, h := s.table, s.layout.Words, s.rows.Heap
 	for i, ref := range s.refs {
+		if i%state.Window == 0 {
+			k := min(i+state.Window, len(s.refs))
+			t.Warm(s.refs[i:k], s.rows.Words[i*w:k*w])
+		}
 		before, after := t.Add(ref, s.rows.Words[i*w:i*w+w], h, s.rows.Weights[i])
 		if before > 0 && after > 0 {
 			continue
