@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -69,7 +70,7 @@ func (d *decoder) decode(t *tree) Node {
 	if err != nil {
 		in := d.children(t)
 		u := d.refuse(t, in, PlanUnreadable, err.Error(), "")
-		if e, ok := err.(*unsupported); ok {
+		if e := new(unsupported); errors.As(err, &e) {
 			u.Reasons = []Reason{Reason(*e)}
 		}
 		for _, c := range in {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,7 +29,7 @@ func (d *decoder) expr(t *tree, f frame) Expr {
 	}
 	typ, _ := d.typeOf(t.get("return_type"))
 	r := Reason{PlanUnreadable, pos, err.Error(), ""}
-	if u, ok := err.(*unsupported); ok {
+	if u := new(unsupported); errors.As(err, &u) {
 		if r = Reason(*u); r.Position == NoPosition {
 			r.Position = pos
 		}

@@ -80,7 +80,7 @@ func (d *decoder) get(t *tree) (Node, error) {
 	return out, nil
 }
 
-func rowIdentifier() error {
+func rowIdentifier() *unsupported {
 	return &unsupported{RowIdentifier, NoPosition, "where a row lies changes without the row", "use the table's own columns"}
 }
 
@@ -112,7 +112,7 @@ func (g *getReader) output(index *tree) (Expr, string, error) {
 			return nil, "", fmt.Errorf("table %s has no column for its number %s", g.src, index.get("index").text)
 		}
 		// A row number, which count(*) asks for without using it.
-		return &Refused{Typed{bigint, NoPosition}, Reason(*rowIdentifier().(*unsupported))}, "rowid", nil
+		return &Refused{Typed{bigint, NoPosition}, Reason(*rowIdentifier())}, "rowid", nil
 	}
 	e, name := g.ref(c), g.src.Columns[c].Name
 	if index.str("index_type") != "PUSHDOWN_EXTRACT" {

@@ -3,8 +3,6 @@ package plan
 import (
 	"fmt"
 	"strings"
-
-	"github.com/vegadb/vega-flight/ivm/row"
 )
 
 // window reads window functions; those with other partitions or orders go into nodes of their own, one over the other.
@@ -174,6 +172,3 @@ func Same(a, b Expr) bool {
 	}
 	return a.Result().Equal(b.Result()) && ExprText(a) == ExprText(b)
 }
-
-// orderable says whether DuckDB orders values of the type.
-func orderable(t row.Type) bool { return t.Kind != row.Invalid }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf16"
@@ -115,8 +116,7 @@ func (p *jsonParser) value(depth int) (tree, error) {
 }
 
 func isRange(err error) bool {
-	e, ok := err.(*strconv.NumError)
-	return ok && e.Err == strconv.ErrRange
+	return errors.Is(err, strconv.ErrRange)
 }
 
 // inNumber are the bytes of a number, NaN or Infinity.
@@ -256,8 +256,6 @@ func (t *tree) get(key string) *tree {
 	}
 	return none
 }
-
-func (t *tree) has(key string) bool { return t.get(key).kind != jsonNull }
 
 // list are the items of an array.
 func (t *tree) list() []tree {

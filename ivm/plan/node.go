@@ -89,9 +89,8 @@ var joinNames = [...]string{"inner", "left", "full", "semi", "anti", "mark", "si
 
 func (k JoinKind) String() string { return joinNames[k] }
 
-// padsLeft and padsRight say whose columns may be NULL where the input's are not.
+// padsRight says that the right side's columns may be NULL where the input's are not.
 func (k JoinKind) padsRight() bool { return k == Left || k == Full || k == Single || k == AsOfLeft }
-func (k JoinKind) padsLeft() bool  { return k == Full }
 
 // Condition compares an expression of the left input's row with one of the right input's row.
 type Condition struct {

@@ -28,7 +28,7 @@ func uncorrelate(j *Join, need []bool) *Project {
 	width := len(outer.Columns())
 	var columns []Expr
 	var x Node
-	xAt, dAt := 0, 0
+	var xAt, dAt int
 	li, ri := len(inner.Left.Columns()), len(inner.Right.Columns())
 	d := distinctOf(inner.Right, outer)
 	if d != nil {
@@ -352,7 +352,7 @@ func reducerJoin(n *Join, outer *Shared) (reducedNode, bool) {
 		}
 	}
 	xCols := x.Columns()
-	var in Node = x
+	in := x
 	if len(filters) > 0 {
 		in = &Filter{x, AndAll(filters)}
 	}
