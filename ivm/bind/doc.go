@@ -9,5 +9,11 @@
 // printed from that tree would not be the same query (1e10 comes back as a
 // decimal).
 //
+// [Planner] asks DuckDB for the plan of a query, over empty tables that it makes
+// for that and rolls back, and [Binder.Stream] does so for a query of the lake.
+// now() is a parameter while it plans, so that DuckDB does not fold it. The
+// queries under testdata/plans are the specification of what comes out; each
+// plan is also written as SQL again and run beside its query.
+//
 // The package must not know jobs, schedules or what is published.
 package bind
