@@ -97,7 +97,9 @@ func (p *Publisher) publish(ctx context.Context, batch []*work, results []Result
 		case err == nil:
 			return nil
 		case errors.As(err, &flush):
-			err = p.Relocate(ctx, flush.table, Flush)
+			if err := p.relocate(ctx, flush.table); err != nil {
+				return err
+			}
 		case errors.As(err, &drop) && errors.As(drop.err, &gone) && drop.w.pub.Delta.Relocate != nil:
 			w := drop.w
 			locations, seen, err := w.pub.Delta.Relocate(ctx, gone)
@@ -126,12 +128,19 @@ func (p *Publisher) publish(ctx context.Context, batch []*work, results []Result
 		default:
 			return err
 		}
-		if err != nil && errors.As(err, &flush) {
-			return err
-		}
 		rest = keep(rest, results)
 	}
 	return fault.CommitConflict.Newf("the table was changed by others %d times while a commit was tried", rounds)
+}
+
+// relocate flushes a table whose inlined deletes are in the way.
+func (p *Publisher) relocate(ctx context.Context, table metadata.TableInfo) error {
+	if p.Faults.Flush != nil {
+		if err := p.Faults.Flush(); err != nil {
+			return err
+		}
+	}
+	return p.Relocate(ctx, table, Flush)
 }
 
 // keep are the publications that are neither done nor failed.

@@ -38,6 +38,7 @@ type Faults struct {
 	Staged       func()       // files are staged and synced, nothing is committed
 	BeforeCommit func() error // all rows of the commit are written, COMMIT is not sent
 	AfterCommit  func() error // COMMIT succeeded; an error takes the place of its answer
+	Flush        func() error // a table is about to be flushed; an error takes the place of that
 	Break        Rule         // rules that are broken on purpose
 }
 
