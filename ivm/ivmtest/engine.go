@@ -11,8 +11,8 @@ import (
 // Engine makes what maintains views.
 type Engine interface {
 	Open(ctx context.Context, d Definition) (Maintained, error)
-	// OpenSpilled is Open, but what the view keeps is on disk whenever it does not step.
-	OpenSpilled(ctx context.Context, d Definition) (Maintained, error)
+	// OpenStored is Open, but between steps the view is written to disk, read again, spread over more or fewer shards.
+	OpenStored(ctx context.Context, d Definition) (Maintained, error)
 }
 
 // Definition is a view to be maintained.

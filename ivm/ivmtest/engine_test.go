@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func TestRandom(t *testing.T) {
 		cases = 1 << 32
 	}
 	refused, faults, ran := map[string]int{}, 0, 0
+	var lines []string
 	for seed := first; seed < first+cases && (end.IsZero() || time.Now().Before(end)); seed++ {
 		ran++
 		c := NewCase(seed)
@@ -60,6 +62,7 @@ func TestRandom(t *testing.T) {
 			for _, r := range why.Reasons {
 				refused[r.String()]++
 			}
+			lines = append(lines, fmt.Sprintf("seed %d: %s: %s", seed, why.Reasons[0], strings.Join(strings.Fields(c.Text().SQL), " ")))
 			continue
 		}
 		if !Faulty(err) {
@@ -73,6 +76,9 @@ func TestRandom(t *testing.T) {
 	}
 	for why, n := range refused {
 		t.Logf("refused %d times: %s", n, why)
+	}
+	if os.Getenv("VEGA_SEED") == "" && os.Getenv("VEGA_SEEDS") == "" && end.IsZero() {
+		golden(t, lines)
 	}
 	t.Logf("%d cases from seed %d", ran, first)
 }

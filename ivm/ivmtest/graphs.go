@@ -2,14 +2,12 @@ package ivmtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vegadb/vega-flight/ivm/dataflow"
 	"github.com/vegadb/vega-flight/ivm/row"
-	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
@@ -27,19 +25,10 @@ func (d Dataflow) Open(ctx context.Context, def Definition) (Maintained, error) 
 	return &graphView{graph: g, inputs: inputs}, nil
 }
 
-// OpenSpilled builds the graph over a store.
-func (d Dataflow) OpenSpilled(ctx context.Context, def Definition) (Maintained, error) {
-	s, err := state.OpenStore(state.StoreOptions{Dir: "state", Stamp: def.Plan.Fingerprint(), FS: vfs.NewMem(), Cache: 1 << 20})
-	if err != nil {
-		return nil, err
-	}
-	stored := &storedTables{store: s}
-	d.Options.Tables = stored
-	v, err := d.Open(ctx, def)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return &spilledView{v.(*graphView), stored}, nil
+// OpenStored builds the graph over a store.
+func (d Dataflow) OpenStored(ctx context.Context, def Definition) (Maintained, error) {
+	v := &storedView{engine: d, def: def, fs: vfs.NewMem()}
+	return v, v.open(ctx, shards[len(shards)-1])
 }
 
 type graphView struct {
@@ -111,56 +100,3 @@ func (v *graphView) Errors() []string {
 }
 
 func (v *graphView) Close() error { return v.graph.Close() }
-
-// storedTables are tables over a store that keep nothing in memory between steps.
-type storedTables struct {
-	store  *state.Store
-	tables []*state.Table
-}
-
-func (s *storedTables) Table(name string, spec state.Spec) (*state.Table, error) {
-	t, err := state.Open(s.store, name, spec, state.Part{})
-	if err == nil {
-		s.tables = append(s.tables, t)
-	}
-	return t, err
-}
-
-// spill writes a checkpoint, a few records at a time, and drops all that it can.
-func (s *storedTables) spill(ctx context.Context) error {
-	c := s.store.Capture([]byte("here"))
-	if c == nil {
-		return errors.New("a checkpoint is still on its way")
-	}
-	for c.Drain(3) {
-	}
-	if err := c.Commit(ctx); err != nil {
-		return err
-	}
-	s.store.Settle()
-	for range 2 { // what was used lately goes the second time
-		for _, t := range s.tables {
-			t.Trim(0)
-			if err := t.Err(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// spilledView is a view whose state is on disk between steps.
-type spilledView struct {
-	*graphView
-	tables *storedTables
-}
-
-func (v *spilledView) Step(ctx context.Context, now int64, deltas map[string]*zset.Batch) (*zset.Batch, error) {
-	out, err := v.graphView.Step(ctx, now, deltas)
-	if err != nil {
-		return nil, err
-	}
-	return out, v.tables.spill(ctx)
-}
-
-func (v *spilledView) Close() error { return errors.Join(v.graphView.Close(), v.tables.store.Close()) }

@@ -2,7 +2,11 @@ package ivmtest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,10 +147,37 @@ func (m *matrix) world(tables []string, views map[string]string, order []string,
 	}
 }
 
+// report compares what is refused with the list of it.
 func (m *matrix) report() {
 	m.t.Logf("%d cases", m.cases)
+	var lines []string
 	for name, why := range m.refusals {
-		m.t.Logf("refused: %s: %s", name, why)
+		lines = append(lines, name+": "+why)
+	}
+	golden(m.t, lines)
+}
+
+// golden compares the queries that a test saw refused with testdata/refused; -rewrite writes the file.
+func golden(t *testing.T, lines []string) {
+	t.Helper()
+	slices.Sort(lines)
+	got := strings.Join(lines, "\n")
+	if got != "" {
+		got += "\n"
+	}
+	file := filepath.Join("testdata", "refused", t.Name()+".txt")
+	if f := flag.Lookup("rewrite"); f != nil && f.Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("what is refused has changed (-rewrite accepts it):\n%s", cut(got, 40))
 	}
 }
 

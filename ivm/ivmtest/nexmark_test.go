@@ -128,6 +128,7 @@ func TestNexmark(t *testing.T) {
 		t.Fatal(err)
 	}
 	views := 0
+	var refused []string
 	for _, q := range nexmarkQueries {
 		_, err := w.View(ctx, q.name, q.sql, Options{Exact: true})
 		var why *Refused
@@ -139,7 +140,7 @@ func TestNexmark(t *testing.T) {
 			err = errors.Join(err, w.forget(v))
 		}
 		if errors.As(err, &why) {
-			t.Errorf("%s is refused: %v", q.name, why)
+			refused = append(refused, q.name+": "+why.Reasons[0].String())
 			continue
 		}
 		t.Errorf("%s: %v", q.name, err)
@@ -167,6 +168,7 @@ func TestNexmark(t *testing.T) {
 			}
 		}
 	}
+	golden(t, refused)
 	t.Logf("%d of %d queries, %d steps", views, len(nexmarkQueries), len(steps))
 	if err := w.Close(ctx); err != nil {
 		t.Error(err)

@@ -94,7 +94,7 @@ func (v *recomputed) Errors() []string {
 
 func (v *recomputed) Close() error { return nil }
 
-func (r recompute) OpenSpilled(ctx context.Context, d Definition) (Maintained, error) {
+func (r recompute) OpenStored(ctx context.Context, d Definition) (Maintained, error) {
 	return r.Open(ctx, d)
 }
 

@@ -69,7 +69,7 @@ func Shrink(ctx context.Context, l *Lab, c Case, most time.Duration) Case {
 // sameKind tells kinds of faults apart, so that shrinking does not end at another one.
 func sameKind(a, b error) bool { return kind(a) == kind(b) }
 
-var kinds = []string{"with its state on disk", "in pieces", "with its changes in pieces", "made anew by a step", "made anew by loading", "and emptied",
+var kinds = []string{"over a store", "in pieces", "with its changes in pieces", "made anew by a step", "made anew by loading", "and emptied",
 	"the columns are", "rows too many", "emitted rows that cancel", "has a row", "DuckDB says", "the view has errors", "INTERNAL", "panic"}
 
 func kind(err error) string {

@@ -20,13 +20,13 @@ func bindQuery(sql string, o Options) bind.Query {
 type View struct {
 	Name string
 	Definition
-	world   *World
-	o       Options
-	main    *run
-	pieces  *run // the same, with each step's changes cut into several steps
-	spilled *run // the same, with its state on disk between steps
-	random  *rand.Rand
-	last    *zset.Batch // what the last step emitted
+	world  *World
+	o      Options
+	main   *run
+	pieces *run // the same, with each step's changes cut into several steps
+	stored *run // the same, over a store
+	random *rand.Rand
+	last   *zset.Batch // what the last step emitted
 }
 
 // run is an instance of a view and the sum of what it emitted.
@@ -105,11 +105,11 @@ func (v *View) step(ctx context.Context, deltas map[string]*zset.Batch) (err err
 	if err := v.compare(ctx); err != nil {
 		return err
 	}
-	if v.spilled != nil {
-		if _, err := v.spilled.advance(ctx, now, deltas); err != nil {
-			return v.wrong("with its state on disk: %v", err)
+	if v.stored != nil {
+		if _, err := v.stored.advance(ctx, now, deltas); err != nil {
+			return v.wrong("over a store: %v", err)
 		}
-		if err := v.same(v.spilled, "with its state on disk"); err != nil {
+		if err := v.same(v.stored, "over a store"); err != nil {
 			return err
 		}
 	}
@@ -275,7 +275,7 @@ func (v *View) rebuildBy(ctx context.Context, load bool) (err error) {
 
 func (v *View) close() error {
 	var errs []error
-	for _, r := range []*run{v.main, v.pieces, v.spilled} {
+	for _, r := range []*run{v.main, v.pieces, v.stored} {
 		if r != nil {
 			errs = append(errs, r.Close())
 		}

@@ -156,7 +156,7 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 		v.random = rand.New(rand.NewPCG(w.Split, uint64(len(w.views))))
 	}
 	if w.Split != 0 {
-		if v.spilled, err = v.run(w.lab.engine.OpenSpilled(ctx, v.Definition)); err != nil {
+		if v.stored, err = v.run(w.lab.engine.OpenStored(ctx, v.Definition)); err != nil {
 			return nil, errors.Join(err, v.close())
 		}
 	}
