@@ -16,6 +16,9 @@
 // outside; keys, expressions, consolidation and copying the output are inside. Since machines are shared, wall time stands beside CPU
 // time, and only figures of one run are to be compared.
 //
+// Several workers of one system need as many free cores: engines whose workers wait for each other at every batch fall to a hundredth
+// when another program holds a core, so look at /proc/loadavg before comparing such lines.
+//
 // The input follows the laws in generate.go and nexmark.go, from a seed. An update is a pair of records and counts as one change.
 //
 // The package must not be imported, and knows nothing of lakes.
