@@ -32,43 +32,47 @@ func (l *Lake) write(ctx context.Context, s ConnSettings, attempts int, run func
 	if err != nil {
 		return 0, l.check(err)
 	}
-	n, clean, err := l.autocommit(ctx, c, attempts, func() (int64, error) { return run(c.Conn) })
-	if clean {
-		l.pool.give(c)
-	} else {
-		l.pool.spoil(c)
-	}
-	return n, err
+	defer l.pool.give(c)
+	return l.autocommit(ctx, c, attempts, func() (int64, error) { return run(c.Conn) })
 }
 
 // autocommit is BEGIN, run, commit lock, COMMIT, unlock. What lost against another commit is run again, attempts times
-// in all. clean says that the connection is out of its transaction.
-func (l *Lake) autocommit(ctx context.Context, c *connection, attempts int, run func() (int64, error)) (n int64, clean bool, err error) {
+// in all. When the transaction cannot be ended, it is left on the connection.
+func (l *Lake) autocommit(ctx context.Context, c *connection, attempts int, run func() (int64, error)) (n int64, err error) {
 	for i := 1; ; i++ {
-		n, clean, err = l.once(ctx, c, run)
-		if err == nil || !clean || i >= attempts || !conflicted(err) || ctx.Err() != nil {
-			return n, clean, err
+		n, err = l.once(ctx, c, run)
+		if err == nil || c.InTransaction() || i >= attempts || !conflicted(err) || ctx.Err() != nil {
+			return n, err
 		}
 	}
 }
 
-func (l *Lake) once(ctx context.Context, c *connection, run func() (int64, error)) (n int64, clean bool, err error) {
-	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
-		return 0, true, l.check(err)
+func (l *Lake) once(ctx context.Context, c *connection, run func() (int64, error)) (n int64, err error) {
+	if err := l.begin(ctx, c); err != nil {
+		return 0, err
 	}
-	n, err = run()
-	if err != nil {
-		_, rerr := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`)
-		return 0, rerr == nil, l.check(err)
+	// A COMMIT that failed has ended the transaction, or has not begun.
+	defer func() { _ = l.pool.settle(ctx, c.Conn) }() // who has the connection looks again
+	if n, err = run(); err != nil {
+		return 0, l.check(err)
 	}
 	if err := l.commitWrite(ctx, c); err != nil {
-		// After a COMMIT that failed there is no transaction, and ROLLBACK says so.
-		_, _ = c.Exec(context.WithoutCancel(ctx), `ROLLBACK`)
-		_, alive := c.Rows(context.WithoutCancel(ctx), `SELECT 1`)
-		return 0, alive == nil, err
+		return 0, err
 	}
-	return n, true, nil
+	return n, nil
 }
+
+// begin starts a transaction. One that is left is ended before.
+func (l *Lake) begin(ctx context.Context, c *connection) error {
+	if err := l.pool.settle(ctx, c.Conn); err != nil {
+		return l.check(err)
+	}
+	_, err := c.Exec(ctx, `BEGIN TRANSACTION`)
+	return l.check(err)
+}
+
+// settleOn is how a lake that is not under test ends a transaction that is left.
+func settleOn(ctx context.Context, c *duck.Conn) error { return c.Settle(ctx) }
 
 // commitWrite commits the transaction on c. When the catalog does not answer, the outcome is looked up; it is
 // fault.CommitUnknown only if that fails too.
@@ -125,8 +129,7 @@ func (l *Lake) commitWrite(ctx context.Context, c *connection) error {
 
 // abort rolls back a transaction that could not be brought to its COMMIT.
 func (l *Lake) abort(ctx context.Context, c *connection, err error) error {
-	_, rerr := c.Exec(ctx, `ROLLBACK`)
-	return errors.Join(l.check(err), rerr)
+	return errors.Join(l.check(err), l.pool.settle(ctx, c.Conn))
 }
 
 // LostConnection says that PostgreSQL's scanner lost its server.

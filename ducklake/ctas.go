@@ -132,7 +132,7 @@ func (s *Session) writeOwn(ctx context.Context, run func(*duck.Conn) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	n, _, err := s.lake.autocommit(ctx, c, autocommitAttempts, func() (int64, error) { return run(c.Conn) })
+	n, err := s.lake.autocommit(ctx, c, autocommitAttempts, func() (int64, error) { return run(c.Conn) })
 	return n, err
 }
 

@@ -25,6 +25,29 @@ func (l *Lake) LoseAnswer(before, after error) {
 	}
 }
 
+// LoseEnds makes the next n ROLLBACKs fail before they begin, as without memory.
+func (l *Lake) LoseEnds(n int, err error) {
+	l.pool.settle = func(ctx context.Context, c *duck.Conn) error {
+		if n > 0 && c.InTransaction() {
+			n--
+			return err
+		}
+		return settleOn(ctx, c)
+	}
+}
+
+// IdleTransactions is how many pooled connections wait for their next statement with a transaction on them.
+func (l *Lake) IdleTransactions() (n int) {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	for _, c := range l.pool.idle {
+		if c.InTransaction() {
+			n++
+		}
+	}
+	return n
+}
+
 // OnCommit runs f before each COMMIT of a user's transaction, with the commit lock held.
 func (l *Lake) OnCommit(f func()) {
 	real := l.commit

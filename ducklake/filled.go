@@ -49,17 +49,10 @@ func (s *Session) queryFilled(ctx context.Context, a *gate.Analysis, rows map[st
 	if err != nil {
 		return nil, s.lake.check(err)
 	}
-	// Nothing of a failed statement may stay on a pooled connection.
-	back := func() {
-		if _, err := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`); err != nil {
-			s.lake.pool.spoil(c)
-			return
-		}
-		s.lake.pool.give(c)
-	}
-	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
-		s.lake.pool.give(c)
-		return nil, s.lake.check(err)
+	back := func() { s.lake.pool.give(c) } // which rolls back
+	if err := s.lake.begin(ctx, c); err != nil {
+		back()
+		return nil, err
 	}
 	r, err := filled(ctx, c.Conn, a, rows, args)
 	if err != nil {
@@ -88,12 +81,9 @@ func (s *Session) queryFilledOwn(ctx context.Context, a *gate.Analysis, rows map
 	if err != nil {
 		return nil, err
 	}
-	undo := func() error {
-		_, err := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`)
-		return s.lake.check(err)
-	}
-	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
-		return nil, s.lake.check(err)
+	undo := func() error { return s.lake.check(s.lake.pool.settle(ctx, c.Conn)) }
+	if err := s.lake.begin(ctx, c); err != nil {
+		return nil, err
 	}
 	r, err := filled(ctx, c.Conn, a, rows, args)
 	if err != nil {

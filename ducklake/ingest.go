@@ -270,7 +270,6 @@ func (s *Session) createFrom(ctx context.Context, spec IngestSpec, replaced int6
 		return 0, l.check(err)
 	}
 	var b *build
-	clean := true
 	n, err := scanned(c.Conn, r, func() (n int64, err error) {
 		columns, err := scanColumns(ctx, c.Conn)
 		if err != nil {
@@ -290,14 +289,9 @@ func (s *Session) createFrom(ctx context.Context, spec IngestSpec, replaced int6
 			}
 		}
 		insert := `INSERT INTO ` + b.name() + ` SELECT ` + strings.Join(names, `, `) + ` FROM temp.main.` + metadata.QuoteIdent(scanName)
-		n, clean, err = l.autocommit(ctx, c, 1, func() (int64, error) { return c.Exec(ctx, insert) })
-		return n, err
+		return l.autocommit(ctx, c, 1, func() (int64, error) { return c.Exec(ctx, insert) })
 	})
-	if clean {
-		l.pool.give(c)
-	} else {
-		l.pool.spoil(c)
-	}
+	l.pool.give(c)
 	if err == nil {
 		err = b.publish(ctx, spec.Table, replaced)
 	}

@@ -67,7 +67,7 @@ func (s *Session) ingestTemporary(ctx context.Context, spec IngestSpec, r array.
 		n, err = run()
 		s.broke(ctx, tx, c, err)
 	} else {
-		n, err = temporaryTransaction(ctx, c.Conn, run)
+		n, err = s.temporaryTransaction(ctx, c, run)
 	}
 	if err != nil {
 		return 0, s.lake.check(err)
@@ -98,17 +98,18 @@ func createTemporary(ctx context.Context, c *duck.Conn, name string) (arrived []
 }
 
 // temporaryTransaction is a transaction that writes nothing of the lake, and so needs no commit lock.
-func temporaryTransaction(ctx context.Context, c *duck.Conn, run func() (int64, error)) (int64, error) {
-	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
+func (s *Session) temporaryTransaction(ctx context.Context, c *connection, run func() (int64, error)) (int64, error) {
+	if err := s.lake.begin(ctx, c); err != nil {
 		return 0, err
 	}
 	n, err := run()
-	if err != nil {
-		_, rerr := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`)
-		return 0, errors.Join(err, rerr)
+	if err == nil {
+		_, err = c.Exec(context.WithoutCancel(ctx), `COMMIT`)
 	}
-	_, err = c.Exec(context.WithoutCancel(ctx), `COMMIT`)
-	return n, err
+	if err != nil {
+		return 0, errors.Join(err, s.rollback(ctx, c))
+	}
+	return n, nil
 }
 
 // temporaryColumns are the columns of a temporary table, none when there is no such table.

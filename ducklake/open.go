@@ -37,7 +37,7 @@ func Open(ctx context.Context, c Config) (*Lake, error) {
 		stop:          func() {},
 		memory:        memory{ceiling: uint64(max(0, c.MemoryCeiling))},
 	}
-	l.pool = &pool{connect: func() (*duck.Conn, error) { return l.db.Connect() }}
+	l.pool = &pool{connect: func() (*duck.Conn, error) { return l.db.Connect() }, settle: settleOn}
 	if err := l.claim(); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ const idleConnections = 16
 // pool keeps connections that hold no state but their settings: nothing temporary, no transaction, no open result.
 type pool struct {
 	connect func() (*duck.Conn, error)
+	settle  func(context.Context, *duck.Conn) error // ends a transaction that is left; tests replace it
 
 	mu     sync.Mutex
 	idle   []*connection
@@ -58,8 +59,12 @@ func (p *pool) take(ctx context.Context, want ConnSettings) (*connection, error)
 	return c, nil
 }
 
-// give takes a connection back.
+// give takes a connection back. A transaction that is left on it is ended, or the connection is.
 func (p *pool) give(c *connection) {
+	if err := p.settle(context.Background(), c.Conn); err != nil {
+		p.spoil(c)
+		return
+	}
 	p.mu.Lock()
 	p.out--
 	keep := !p.closed && len(p.idle) < idleConnections

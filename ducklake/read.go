@@ -111,8 +111,8 @@ func (s *Session) queryOwn(ctx context.Context, a *gate.Analysis, args []any, le
 // queryWriting runs a statement that gives rows and writes the lake, such as EXPLAIN ANALYZE of a change, in a transaction of its own. The
 // rows go to disk before it is committed. The caller holds the turn.
 func (s *Session) queryWriting(ctx context.Context, c *connection, a *gate.Analysis, args []any, leave func()) (*Stream, error) {
-	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
-		return nil, s.lake.check(err)
+	if err := s.lake.begin(ctx, c); err != nil {
+		return nil, err
 	}
 	r, err := c.Query(ctx, a.SQL, args...)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Session) queryWriting(ctx context.Context, c *connection, a *gate.Analy
 		return nil, errors.Join(err, st.Close(), s.rollback(ctx, c))
 	}
 	if err := s.lake.commitWrite(ctx, c); err != nil {
-		return nil, errors.Join(err, st.Close())
+		return nil, errors.Join(err, st.Close(), s.rollback(ctx, c))
 	}
 	return st, nil
 }

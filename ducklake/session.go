@@ -160,10 +160,24 @@ func (s *Session) private(ctx context.Context) (*connection, error) {
 		}
 		s.own = &connection{Conn: raw}
 	}
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.own.apply(ctx, s.Settings()); err != nil {
 		return nil, s.lake.check(err)
 	}
 	return s.own, nil
+}
+
+// settle ends a transaction whose own end failed. The caller holds the turn.
+func (s *Session) settle(ctx context.Context) error {
+	s.mu.Lock()
+	open := s.tx != nil && s.tx.begun
+	s.mu.Unlock()
+	if open || !s.own.InTransaction() {
+		return nil
+	}
+	return s.rollback(ctx, s.own)
 }
 
 // WithConn runs f with the session's own connection: temporary objects and an open transaction are visible. What f

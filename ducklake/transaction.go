@@ -119,6 +119,7 @@ func (s *Session) finish(ctx context.Context, txID string, end func(context.Cont
 		return stopped(ctx, err)
 	}
 	defer tx.over()
+	defer func() { _ = s.lake.pool.settle(ctx, c.Conn) }() // if it cannot be, before the connection's next statement
 	return end(ctx, tx, c)
 }
 
@@ -138,19 +139,14 @@ func (s *Session) forget() {
 }
 
 func (s *Session) rollback(ctx context.Context, c *connection) error {
-	if _, err := c.Exec(context.WithoutCancel(ctx), `ROLLBACK`); err != nil {
-		return s.lake.check(err)
-	}
-	// Settings made inside the transaction may have gone with it.
+	// Settings made inside the transaction may go with it.
 	c.have = ConnSettings{}
-	return nil
+	return s.lake.check(s.lake.pool.settle(ctx, c.Conn))
 }
 
 // undo rolls the session's transaction back, and the gate's shadow of the session follows.
 func (s *Session) undo(ctx context.Context, c *connection, tx *transaction) error {
-	if err := s.rollback(ctx, c); err != nil {
-		return err
-	}
+	left := s.rollback(ctx, c) // what is left is rolled back before the connection's next statement
 	end := context.WithoutCancel(ctx)
 	for i := len(tx.made) - 1; i >= 0; i-- {
 		o := tx.made[i]
@@ -159,10 +155,10 @@ func (s *Session) undo(ctx context.Context, c *connection, tx *transaction) erro
 			err = s.gate.Applied(end, a)
 		}
 		if err != nil {
-			return err
+			return errors.Join(left, err)
 		}
 	}
-	return nil
+	return left
 }
 
 // temporaryAllowed refuses to take temporary objects away in a transaction that has begun: a rollback would bring them
@@ -191,9 +187,9 @@ func (s *Session) begin(ctx context.Context, tx *transaction, c *connection) err
 		return nil
 	}
 	unpin := s.lake.pin()
-	if _, err := c.Exec(ctx, `BEGIN TRANSACTION`); err != nil {
+	if err := s.lake.begin(ctx, c); err != nil {
 		unpin()
-		return s.lake.check(err)
+		return err
 	}
 	s.mu.Lock()
 	tx.begun, tx.unpin = true, unpin

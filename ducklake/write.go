@@ -67,7 +67,7 @@ func (s *Session) change(ctx context.Context, tx *transaction, a *gate.Analysis,
 		if err != nil {
 			return 0, err
 		}
-		n, _, err := s.lake.autocommit(ctx, c, autocommitAttempts, func() (int64, error) { return c.Exec(ctx, a.SQL, args...) })
+		n, err := s.lake.autocommit(ctx, c, autocommitAttempts, func() (int64, error) { return c.Exec(ctx, a.SQL, args...) })
 		return n, err
 	}
 	return s.lake.write(ctx, s.Settings(), autocommitAttempts, func(c *duck.Conn) (int64, error) { return c.Exec(ctx, a.SQL, args...) })

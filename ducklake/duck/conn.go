@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	ddb "github.com/duckdb/duckdb-go-bindings"
@@ -21,7 +22,8 @@ type Conn struct {
 	closed  bool    // raw is gone
 	reader  *Reader // the open one
 
-	kept preparedSet // of whoever has the turn
+	kept  preparedSet // of whoever has the turn
+	begun atomic.Bool // a transaction may be open
 }
 
 // Progress is how far the running statement is.

@@ -108,6 +108,14 @@ func (s *Stmt) run(args []any) (*ddb.Result, error) {
 	if s.raw.Ptr == nil {
 		return nil, ErrClosed
 	}
+	res, err := s.start(args)
+	if s.Kind() == KindTransaction {
+		s.conn.transacted(s.sql, err)
+	}
+	return res, err
+}
+
+func (s *Stmt) start(args []any) (*ddb.Result, error) {
 	if err := s.bind(args); err != nil {
 		return nil, err
 	}

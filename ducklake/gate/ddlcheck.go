@@ -214,6 +214,9 @@ func (x *analyzer) try(ref TableRef) (columns []Column, err error) {
 	}
 	defer x.inst.probed()
 	conn := x.inst.prober
+	if err := conn.Settle(x.ctx); err != nil { // an end that failed for want of memory
+		return nil, refused(err, 0)
+	}
 	for _, sql := range []string{"USE " + ident(x.gate.config.Lake) + "." + ident(x.env.Schema), "BEGIN"} {
 		if _, err := conn.Exec(context.WithoutCancel(x.ctx), sql); err != nil {
 			return nil, refused(err, 0)

@@ -99,6 +99,9 @@ func retryable(err error) bool {
 
 func (p *Publisher) move(ctx context.Context, c *duck.Conn, table metadata.TableInfo, move Move, off bool) (err error) {
 	end := context.WithoutCancel(ctx)
+	if err := c.Settle(end); err != nil { // of the try before
+		return err
+	}
 	if _, err := c.Exec(end, `BEGIN`); err != nil {
 		return err
 	}
@@ -106,11 +109,7 @@ func (p *Publisher) move(ctx context.Context, c *duck.Conn, table metadata.Table
 		if err == nil {
 			return
 		}
-		_, rollback := c.Exec(end, `ROLLBACK`)
-		var e *duck.Error
-		if errors.As(rollback, &e) && e.Type == "TransactionContext" {
-			rollback = nil // a failed COMMIT has rolled back
-		}
+		rollback := c.Settle(end)
 		if off {
 			// The extension remembers an option beside the catalog; the rollback does not reach that.
 			rollback = errors.Join(rollback, p.setCompact(end, c, table, false))
