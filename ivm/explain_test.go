@@ -65,7 +65,7 @@ func TestExplainStreaming(t *testing.T) {
 		`EXPLAIN STREAMING SELECT current_date AS d, k FROM t`:                    "CLOCK_OUTSIDE_FILTER",
 		`EXPLAIN STREAMING SELECT k, current_user AS u FROM t`:                    "VOLATILE_FUNCTION",
 		`EXPLAIN STREAMING SELECT k FROM t TABLESAMPLE 10%`:                       "SAMPLE",
-		`EXPLAIN STREAMING SELECT x.k FROM t x POSITIONAL JOIN other.t y`:               "POSITIONAL_JOIN",
+		`EXPLAIN STREAMING SELECT x.k FROM t x POSITIONAL JOIN other.t y`:         "POSITIONAL_JOIN",
 		`EXPLAIN STREAMING SELECT k, time '10:00'::TIMETZ AS z FROM t`:            "UNSTABLE_TYPE",
 		`EXPLAIN STREAMING (SELECT k FROM t)`:                                     "",
 		`EXPLAIN STREAMING SELECT k FROM t WHERE k = '101'::BIT::INTEGER`:         "",

@@ -101,9 +101,8 @@ func insertRecords(ctx context.Context, c *duck.Conn, sql string, all []record) 
 	if err != nil {
 		return err
 	}
-	defer release()
 	_, err = c.Exec(ctx, sql)
-	return err
+	return errors.Join(err, release())
 }
 
 func recordReader(all []record) (array.RecordReader, error) {

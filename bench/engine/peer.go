@@ -17,7 +17,6 @@ type system struct {
 	name    string
 	command []string
 	ours    bool // a side of this program
-	serial  bool // does not use a second worker for a workload
 }
 
 // run is one process's figures.
@@ -90,7 +89,7 @@ func readRun(line []byte) (*run, error) {
 func differential(ctx context.Context, target string) (binary string, ok bool, err error) {
 	cargo, err := exec.LookPath("cargo")
 	if err != nil {
-		return "", false, nil
+		return "", false, nil //nolint:nilerr // without cargo there is no such peer
 	}
 	if target, err = filepath.Abs(target); err != nil {
 		return "", false, err

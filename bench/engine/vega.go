@@ -229,11 +229,11 @@ func appendCell(line []byte, b *zset.Batch, r []uint64, f int, t row.Type) []byt
 		return line
 	}
 	at := b.Layout.Off[f]
-	switch {
-	case t.Kind == row.Varchar:
+	switch t.Kind {
+	case row.Varchar:
 		text := string(b.Layout.Bytes(r, f, b.Heap, nil))
 		return append(append(append(line, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
-	case t.Kind == row.Int128:
+	case row.Int128:
 		if hi := int64(r[at+1]); hi == int64(r[at])>>63 {
 			return strconv.AppendInt(line, int64(r[at]), 10)
 		}

@@ -143,9 +143,9 @@ func (c *Conn) registerSlots() error {
 	text := ddb.CreateLogicalType(ddb.TypeVarchar)
 	defer ddb.DestroyLogicalType(&text)
 	ddb.TableFunctionAddParameter(f, text)
-	ddb.TableFunctionSetBind(f, unsafe.Pointer(C.duckSlotBind))
+	ddb.TableFunctionSetBind(f, C.duckSlotBind)
 	ddb.TableFunctionSetInit(f, unsafe.Pointer(C.duckSlotInit))
-	ddb.TableFunctionSetFunction(f, unsafe.Pointer(C.duckSlotRead))
+	ddb.TableFunctionSetFunction(f, C.duckSlotRead)
 	if ddb.RegisterTableFunction(c.raw, f) == ddb.StateError {
 		return fmt.Errorf("duck: DuckDB refuses the table function %s", slotFunction)
 	}
@@ -168,7 +168,7 @@ func duckSlotBind(info unsafe.Pointer) {
 		}
 		p := (*C.size_t)(C.malloc(C.sizeof_size_t))
 		*p = C.size_t(cgo.NewHandle(s))
-		ddb.BindSetBindData(bind, unsafe.Pointer(p), unsafe.Pointer(C.duckSlotForget))
+		ddb.BindSetBindData(bind, unsafe.Pointer(p), C.duckSlotForget)
 		return nil
 	})
 	if err != nil {

@@ -137,7 +137,7 @@ func TestPlans(t *testing.T) {
 		var got []string
 		for _, e := range c.entries {
 			n++
-			text := ""
+			var text string
 			pl, err := p.Plan(context.Background(), Query{SQL: e.sql, Sources: c.tables})
 			if err != nil {
 				text = "error: " + err.Error() + "\n"

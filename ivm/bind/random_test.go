@@ -161,7 +161,7 @@ func (m maker) rel(depth int) (string, int) {
 				where += " AND " + m.pred(y, 1)
 			}
 		}
-		sub := ""
+		var sub string
 		switch m.IntN(5) {
 		case 0, 1:
 			sub = m.one("", "NOT ") + "EXISTS (SELECT 1 FROM " + other + " y" + where + ")"

@@ -12,7 +12,7 @@ import (
 // speed.
 func toSQL(n plan.Node) string { return (&printer{}).node(n) }
 
-type printer struct{ next int }
+type printer struct{}
 
 func cols(prefix string, n int) []string {
 	out := make([]string, n)
@@ -88,9 +88,7 @@ func (p *printer) node(n plan.Node) string {
 		if n.WithTies {
 			f = "rank()"
 		} else {
-			for _, c := range cols("x", len(n.Input.Columns())) {
-				order = append(order, c)
-			}
+			order = append(order, cols("x", len(n.Input.Columns()))...)
 		}
 		s := "SELECT x.*, " + f + " OVER (" + over(x(n.Partition), order) + ") AS place FROM " + from(0) + " x"
 		keep := cols("x", len(n.Input.Columns()))

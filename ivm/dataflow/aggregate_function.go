@@ -13,7 +13,6 @@ type aggregateBuilder struct {
 	g      *grouping
 	input  *row.Layout
 	shared map[string]accumulator
-	off    int
 }
 
 // aliases are the other names of functions.

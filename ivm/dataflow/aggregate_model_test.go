@@ -451,7 +451,6 @@ func setField(b *zset.Batch, r []uint64, i int, v any) {
 		l.Set(r, i, uint64(v))
 	case float64:
 		if v != v {
-			v = math.NaN()
 			l.Set(r, i, oneNaN)
 			return
 		}

@@ -53,7 +53,7 @@ func Build(ctx context.Context, p *plan.Plan, o BuildOptions) (*Graph, []Input, 
 	root, err := b.node(p.Root)
 	if err == nil && root != b.graph.last {
 		// What leaves the graph is what was added last.
-		root = b.add(p.Root, "result", NewUnion(b.layout(root)), root)
+		b.add(p.Root, "result", NewUnion(b.layout(root)), root)
 	}
 	if err != nil {
 		b.graph.Close()

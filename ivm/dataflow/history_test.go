@@ -7,7 +7,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -144,15 +143,14 @@ func (k *storeTables) reopen() error {
 
 // reload compares with an operator that is loaded, half of the rows at a time.
 func (h *history) reload() error {
-	loader, ok := h.op.(Loader)
-	if !ok || h.unsure {
+	if _, ok := h.op.(Loader); !ok || h.unsure {
 		return nil
 	}
 	op, err := h.make(Memory{})
 	if err != nil {
 		return err
 	}
-	loader = op.(Loader)
+	loader := op.(Loader)
 	e := testEpoch(h.now)
 	half := zset.New(h.input.Layout)
 	for part := range 2 {
@@ -203,8 +201,6 @@ func (h *history) reload() error {
 
 // testEpoch is an epoch of its own, with the errors that are told to it.
 func testEpoch(now int64) *Epoch { return &Epoch{Now: now, First: true, errors: newErrorSet()} }
-
-func isExcess(err error) bool { return fault.CodeOf(err) == fault.ExcessRetraction }
 
 func must[T any](t testing.TB) func(v T, err error) T {
 	return func(v T, err error) T {

@@ -155,10 +155,7 @@ func (a *assembler) pairs(out *zset.Batch, s int, r []uint64, h *row.Heap, w int
 		mine.long(first, out.Heap, h)
 	}
 	for i := 1; i < n; i++ {
-		d := dst[i*a.words:][:a.words]
-		for j, x := range first {
-			d[j] = x
-		}
+		copy(dst[i*a.words:][:a.words], first)
 	}
 	wo := theirs.words
 	for i := range n {

@@ -276,7 +276,7 @@ func (k *normal) eval(m *machine, act *mask) *vec {
 				k.lo[i] = null
 				continue
 			}
-			w := uint64(0)
+			var w uint64
 			if k.kind == row.Bool {
 				w = a.bits[i>>6] >> (uint(i) & 63) & 1
 			} else {

@@ -101,7 +101,8 @@ func (t *Table) restore(budget int) error {
 	fixed := t.spec.Key.Fixed()
 	err := t.scan(func(k, val []byte) (bool, error) {
 		kb := k[groupAt+1:]
-		rest, err := kb, error(nil)
+		var rest []byte
+		var err error
 		if fixed && len(kb) >= 8*t.kw {
 			rest = row.ReadWords(key, kb)
 		} else {

@@ -108,7 +108,7 @@ func (m *Model) order(a, b []uint64) bool {
 	l := m.spec.Entry
 	for i, t := range l.Types {
 		o := l.Off[i]
-		c := 0
+		var c int
 		if t.Var() {
 			c = row.CompareVar(a[o], a[o+1], &m.heap, b[o], b[o+1], &m.heap)
 		} else {
@@ -213,7 +213,7 @@ func (m *Model) checkGroup(t *testing.T, tab *state.Table, g *group) {
 			t.Fatalf("key %s: entry %d of %d is %s (%d) at %d, want %s (%d)", name, i, len(want), l.Format(c.Row(), tab.Heap()), c.Weight(), c.Index(), l.Format(e.row, &m.heap), e.weight)
 		}
 	}
-	if c.Next() || c.Next() {
+	if c.Next() {
 		t.Fatalf("key %s: more than %d entries", name, len(want))
 	}
 	for i := len(want) - 1; i >= 0; i-- {
