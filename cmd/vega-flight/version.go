@@ -10,23 +10,27 @@ import (
 // version is set by the linker; `make build` takes it from git.
 var version = "dev"
 
-// revision is the commit the binary was built from, if the build knew it.
+// revision is the commit the binary was built from, "" if the build does not know it.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return ""
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			return s.Value
 		}
 	}
-	return "unknown"
+	return ""
 }
 
 // about is the line that says what this binary is.
 func about() string {
-	return fmt.Sprintf("vega-flight %s (%s), DuckDB 1.5.5, DuckLake format 1.0", version, revision())
+	what := version
+	if r := revision(); r != "" && version == "dev" {
+		what += " (" + r + ")"
+	}
+	return fmt.Sprintf("vega-flight %s, DuckDB 1.5.5, DuckLake format 1.0", what)
 }
 
 func versionCommand() *cobra.Command {
