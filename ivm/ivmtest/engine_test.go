@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 // TestRandom runs random cases: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for $VEGA_MINUTES.
 func TestRandom(t *testing.T) {
 	l := newLab(t, nil)
-	first, cases, end := number64("VEGA_SEED", 1), number64("VEGA_SEEDS", 150), time.Time{}
+	first, cases, end := number64("VEGA_SEED", 1), number64("VEGA_SEEDS", 400), time.Time{}
 	if m := number64("VEGA_MINUTES", 0); m > 0 {
 		end = time.Now().Add(time.Duration(m) * time.Minute)
 		if os.Getenv("VEGA_SEED") == "" {

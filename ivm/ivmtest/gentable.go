@@ -127,7 +127,7 @@ func (h *history) statement() string {
 		}
 		return h.insert(g, 6+t.n(20))
 	case 9:
-		return fmt.Sprintf("INSERT INTO %s SELECT * FROM %s WHERE %s", g.name, g.name, h.where(g))
+		return fmt.Sprintf("INSERT INTO %s SELECT DISTINCT * FROM %s WHERE %s", g.name, g.name, h.where(g))
 	case 10:
 		return h.bulk(g)
 	}
@@ -153,7 +153,7 @@ func (h *history) bulk(g *genTable) string {
 		vals = append(vals, fmt.Sprintf("CASE WHEN i %% %d = 0 THEN %s ELSE %s END", 2+i, a, b))
 	}
 	vals[0] = fmt.Sprintf("i %% %d", 3+h.t.n(40))
-	return fmt.Sprintf("INSERT INTO %s SELECT %s FROM range(%d) r(i)", g.name, strings.Join(vals, ", "), 20+h.t.n(200))
+	return fmt.Sprintf("INSERT INTO %s SELECT %s FROM range(%d) r(i)", g.name, strings.Join(vals, ", "), 10+h.t.n(50))
 }
 
 func (h *history) where(g *genTable) string {
