@@ -144,7 +144,7 @@ func (c *Conn) registerSlots() error {
 	defer ddb.DestroyLogicalType(&text)
 	ddb.TableFunctionAddParameter(f, text)
 	ddb.TableFunctionSetBind(f, C.duckSlotBind)
-	ddb.TableFunctionSetInit(f, unsafe.Pointer(C.duckSlotInit))
+	ddb.TableFunctionSetInit(f, C.duckSlotInit)
 	ddb.TableFunctionSetFunction(f, C.duckSlotRead)
 	if ddb.RegisterTableFunction(c.raw, f) == ddb.StateError {
 		return fmt.Errorf("duck: DuckDB refuses the table function %s", slotFunction)

@@ -110,6 +110,11 @@ func (b *builder) sharded(n plan.Node, what string, in []int, keys [][]plan.Expr
 		}
 	}
 	parted, ok := b.o.Tables.(Parted)
+	if _, stored := b.o.Tables.(Stored); stored {
+		// A store parts a table by its own key. Tables whose key has more fields than what routes rows would be opened in the
+		// wrong shard, so there is one until a table's key group is that of its leading fields.
+		count = 1
+	}
 	if count <= 1 || !ok {
 		op, err := make(name, b.o.Tables)
 		if err != nil {

@@ -34,7 +34,7 @@ type TopKSpec struct {
 	Row           []int       // the output's fields
 	Limit, Offset int64       // Limit < 0: none
 	Ties          bool        // all rows whose order row is that of the last one, too
-	Number        bool        // the output ends with the row's place in its partition, from 1
+	Number        bool        // the output ends with the row's place in its partition, from 1; with Ties its rank
 }
 
 type topK struct {

@@ -48,11 +48,11 @@ func (n *numbers) step(ref state.Ref, changed []int32, b *zset.Batch, out *zset.
 // list appends the rows of a partition's top with their places.
 func (n *numbers) list(ref state.Ref, out *zset.Batch) {
 	t := n.t
-	place, table := int64(0), t.p.table
+	place, number, table := int64(0), int64(0), t.p.table
 	h, l := table.Heap(), t.p.entry.layout
 	top := t.ends[0].n
 	c := &t.cursor
-	var last []uint64
+	var last, before []uint64
 	for table.Scan(c, ref); c.Next(); {
 		r := c.Row()
 		for range c.Weight() {
@@ -62,6 +62,10 @@ func (n *numbers) list(ref state.Ref, out *zset.Batch) {
 			if place <= top {
 				last = r
 			}
+			if !t.spec.Ties || before == nil || !t.p.peers(before, r) {
+				number = place // with ties it is rank(): that of the first of them
+			}
+			before = r
 			if place <= t.spec.Offset {
 				continue
 			}
@@ -69,7 +73,7 @@ func (n *numbers) list(ref state.Ref, out *zset.Batch) {
 			for j := range t.spec.Row {
 				out.Layout.CopyField(dst, j, out.Heap, l, r, len(t.spec.Order)+j, h)
 			}
-			out.Layout.Set(dst, len(t.spec.Row), uint64(place))
+			out.Layout.Set(dst, len(t.spec.Row), uint64(number))
 		}
 	}
 }
