@@ -195,6 +195,9 @@ func (d *decoder) distinct(t *tree) (Node, error) {
 
 func (d *decoder) setOp(t *tree) (Node, error) {
 	in := d.children(t)
+	if len(in) == 1 && t.str("type") == "LOGICAL_UNION" { // DuckDB takes inputs out that it knows to be empty
+		return in[0], nil
+	}
 	if len(in) < 2 {
 		return nil, fmt.Errorf("%s has %d inputs", t.str("type"), len(in))
 	}
