@@ -257,6 +257,9 @@ func (p *Planner) ask(ctx context.Context, q Query) (plan.Input, error) {
 	if err != nil {
 		return in, err
 	}
+	if err := checkDepth(parsed); err != nil {
+		return in, err
+	}
 	sql, err := withClock(q.SQL, parsed, q.Sources)
 	if err != nil {
 		return in, err
