@@ -19,6 +19,7 @@ type Engine interface {
 type Definition struct {
 	SQL      string
 	Plan     *plan.Plan
+	Sources  []*plan.Source // tables that the query may name
 	TimeZone string
 }
 

@@ -42,7 +42,7 @@ func (v *recomputed) Step(ctx context.Context, now int64, deltas map[string]*zse
 		v.tables[name].AppendBatch(d)
 		v.tables[name].Consolidate()
 	}
-	for _, s := range v.def.Plan.Sources() {
+	for _, s := range v.def.Sources { // also those that the plan does without
 		var names, columns []string
 		var types []row.Type
 		for _, c := range s.Columns {

@@ -175,7 +175,7 @@ func (w *World) Plan(ctx context.Context, sql string, o Options) (Definition, er
 	if err != nil {
 		return Definition{}, &Invalid{err}
 	}
-	return Definition{SQL: sql, Plan: p, TimeZone: o.TimeZone}, nil
+	return Definition{SQL: sql, Plan: p, TimeZone: o.TimeZone, Sources: q.Sources}, nil
 }
 
 // whole is the tables as changes of nothing.
