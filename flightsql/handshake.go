@@ -50,5 +50,9 @@ func (f *front) Handshake(stream flight.FlightService_HandshakeServer) error {
 	}
 	stream.SetTrailer(md)
 	f.log.Info("login", "user", grant.Principal.Name, "remote", c.Remote)
+	if !payload {
+		// A message would let arrow-go's client read the trailer while it is still arriving, which can end the client's process.
+		return nil
+	}
 	return stream.Send(reply)
 }
