@@ -20,6 +20,11 @@
 // Walk 2, REFRESH: a job is submitted (job.Runner), refresh.Refresher pins,
 // evaluates, stages and publishes; the publishing commit ends the job too.
 //
-// The package and all below it but the adapters (store, bind, sink/lake) know
+// Walk 3, EXPLAIN STREAMING: explain.go has the query bound, bind.Planner has
+// DuckDB plan it, plan reads the plan, admits or refuses it and explains. What a
+// plan becomes is dataflow's graph of operators: over rows (row, zset), with
+// state (state) and expressions (eval, which alone meets DuckDB there).
+//
+// The package and all below it but the adapters (store, bind, sink/lake, eval/evaluator) know
 // no DuckDB, no lake and no protocol.
 package ivm
