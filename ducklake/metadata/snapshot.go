@@ -43,17 +43,6 @@ func SnapshotAt(ctx context.Context, tx Tx, id int64) (Snapshot, error) {
 	return scanSnapshot(rows[0])
 }
 
-// Oldest is the id of the oldest snapshot that is still there.
-func Oldest(ctx context.Context, tx Tx) (int64, error) {
-	rows, err := tx.Query(ctx, `SELECT min(snapshot_id) FROM {M}ducklake_snapshot`)
-	if err != nil {
-		return 0, err
-	}
-	var r Row
-	r.Take(rows[0])
-	return r.Int(), r.Err()
-}
-
 func scanSnapshot(v []any) (Snapshot, error) {
 	var r Row
 	r.Take(v)

@@ -81,6 +81,9 @@ type target struct {
 	schemaVersion int64
 }
 
+// maxTargets bounds what is remembered.
+const maxTargets = 4096
+
 // target is remembered from commit to commit: it can only change with the lake's schema version, which every commit looks at.
 func (p *Publisher) target(ctx context.Context, tableID int64) (target, error) {
 	p.mu.Lock()
@@ -95,6 +98,9 @@ func (p *Publisher) target(ctx context.Context, tableID int64) (target, error) {
 	})
 	if err == nil {
 		p.mu.Lock()
+		if len(p.targets) >= maxTargets { // most are of tables that are gone
+			clear(p.targets)
+		}
 		p.targets[tableID] = t
 		p.mu.Unlock()
 	}

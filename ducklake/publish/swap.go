@@ -63,19 +63,6 @@ func readPublished(ctx context.Context, tx metadata.Tx, where string, args ...an
 	return out, nil
 }
 
-// Forget removes the published state of a uuid, with the table it was for.
-func Forget(ctx context.Context, tx metadata.Tx, uuid string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM {M}vega_published WHERE uuid = $1`, uuid)
-	return err
-}
-
-// Reflect records a new frontier for content that stays as it is, without a lake snapshot. It does nothing, and says so,
-// when the published state is no longer at that epoch.
-func Reflect(ctx context.Context, tx metadata.Tx, uuid string, epoch int64, frontier []byte) (done bool, err error) {
-	n, err := tx.Exec(ctx, `UPDATE {M}vega_published SET frontier = $3 WHERE uuid = $1 AND epoch = $2`, uuid, epoch, frontier)
-	return n == 1, err
-}
-
 // register makes the row of a first publication, so that what follows always has a row to lock. It is a transaction
 // of its own: the row alone says nothing.
 func (p *Publisher) register(ctx context.Context, pub *Publication) error {

@@ -1,21 +1,13 @@
 package bind
 
-import (
-	"encoding/json"
-
-	"github.com/vegadb/vega-flight/fault"
-)
+import "github.com/vegadb/vega-flight/fault"
 
 // maxDepth bounds how deep SELECTs may lie in one another. One query is planned at a time, and DuckDB's optimizer takes twice
 // as long with each level of nested aggregation: 0.1 s for 18, hours for 40, and it cannot be interrupted.
 const maxDepth = 16
 
-// checkDepth refuses a query, given as DuckDB's parsed statement, that holds up all others.
-func checkDepth(parsed string) error {
-	var tree any
-	if err := json.Unmarshal([]byte(parsed), &tree); err != nil {
-		return nil //nolint:nilerr // DuckDB will say what is wrong with the statement
-	}
+// checkDepth refuses a query, given as DuckDB's parse tree, that holds up all others.
+func checkDepth(tree any) error {
 	if d := depth(tree); d > maxDepth {
 		return fault.NotYetSupported.Newf("the query has SELECTs %d deep in one another, and %d can be planned", d, maxDepth).
 			WithHint("make views of the inner ones")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -102,42 +103,59 @@ var sessionValues = map[string]bool{"current_user": true, "session_user": true, 
 	"current_localtime": true}
 
 // sessionWords names those that stand in the query's text.
-func sessionWords(parsed string, sources []*plan.Source) []string {
-	var root any
-	if json.Unmarshal([]byte(parsed), &root) != nil {
-		return nil
+func sessionWords(tree any, sources []*plan.Source) []string {
+	columns := columnNames(sources)
+	var out []string
+	eachObject(tree, func(v map[string]any) {
+		name, _ := v["function_name"].(string)
+		if names, ok := v["column_names"].([]any); ok && v["class"] == "COLUMN_REF" && len(names) == 1 {
+			if name, _ = names[0].(string); columns[strings.ToLower(name)] {
+				name = ""
+			}
+		}
+		if name = strings.ToLower(name); sessionValues[name] && clockTypes[name] == "" {
+			out = append(out, name)
+		}
+	})
+	return out
+}
+
+// parse is DuckDB's parse tree of a query.
+func (p *Planner) parse(ctx context.Context, sql string) (tree any, err error) {
+	text, err := p.text(ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", sql)
+	if err != nil {
+		return nil, err
 	}
-	columns := map[string]bool{}
+	if err := json.Unmarshal([]byte(text), &tree); err != nil {
+		return nil, fmt.Errorf("bind: parse tree: %w", err)
+	}
+	return tree, nil
+}
+
+// columnNames are the names that a column of a source has, in lower case: a column of that name comes before a word of SQL's.
+func columnNames(sources []*plan.Source) map[string]bool {
+	names := map[string]bool{}
 	for _, s := range sources {
 		for _, c := range s.Columns {
-			columns[strings.ToLower(c.Name)] = true
+			names[strings.ToLower(c.Name)] = true
 		}
 	}
-	var out []string
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			name, _ := v["function_name"].(string)
-			if names, ok := v["column_names"].([]any); ok && v["class"] == "COLUMN_REF" && len(names) == 1 {
-				if name, _ = names[0].(string); columns[strings.ToLower(name)] {
-					name = ""
-				}
-			}
-			if name = strings.ToLower(name); sessionValues[name] && clockTypes[name] == "" {
-				out = append(out, name)
-			}
-			for _, e := range v {
-				walk(e)
-			}
+	return names
+}
+
+// eachObject shows every object of a parse tree to f, outer ones first and in the order of their keys.
+func eachObject(tree any, f func(map[string]any)) {
+	switch v := tree.(type) {
+	case []any:
+		for _, e := range v {
+			eachObject(e, f)
+		}
+	case map[string]any:
+		f(v)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			eachObject(v[k], f)
 		}
 	}
-	walk(root)
-	return out
 }
 
 // Close ends the instance, after the query that is being planned.
@@ -253,17 +271,14 @@ func (p *Planner) rollback(ctx context.Context) error {
 // ask gets DuckDB's plan, with the clock as a parameter, and what it knows of the query beside.
 func (p *Planner) ask(ctx context.Context, q Query) (plan.Input, error) {
 	in := plan.Input{SQL: q.Text, Sources: q.Sources, Volatile: p.volatile, Keeps: q.Keeps}
-	parsed, err := p.text(ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", q.SQL)
+	tree, err := p.parse(ctx, q.SQL)
 	if err != nil {
 		return in, err
 	}
-	if err := checkDepth(parsed); err != nil {
+	if err := checkDepth(tree); err != nil {
 		return in, err
 	}
-	sql, err := withClock(q.SQL, parsed, q.Sources)
-	if err != nil {
-		return in, err
-	}
+	sql := withClock(q.SQL, tree, q.Sources)
 	if in.JSON, err = p.optimized(ctx, sql); err != nil {
 		return in, err
 	}
@@ -271,7 +286,7 @@ func (p *Planner) ask(ctx context.Context, q Query) (plan.Input, error) {
 	if err != nil {
 		return in, err
 	}
-	for _, name := range append(p.sessionCalls(unoptimized), sessionWords(parsed, q.Sources)...) {
+	for _, name := range append(p.sessionCalls(unoptimized), sessionWords(tree, q.Sources)...) {
 		in.Reasons = append(in.Reasons, plan.Reason{Code: plan.VolatileFunction, Position: plan.NoPosition,
 			Message: name + " gives something of the session or the moment, which no change of a source tells"})
 	}
@@ -376,36 +391,15 @@ var clockTypes = map[string]string{
 var clockWords = map[string]bool{"current_timestamp": true, "current_date": true, "localtimestamp": true, "current_time": true, "localtime": true}
 
 // withClock puts a function of a parameter in place of now() and its like, which DuckDB would fold to constants.
-func withClock(sql, parsed string, sources []*plan.Source) (string, error) {
-	var root any
-	if err := json.Unmarshal([]byte(parsed), &root); err != nil {
-		return "", fmt.Errorf("bind: parse tree: %w", err)
-	}
-	taken := map[string]bool{} // a column of that name comes first
-	for _, s := range sources {
-		for _, c := range s.Columns {
-			taken[strings.ToLower(c.Name)] = true
-		}
-	}
+func withClock(sql string, tree any, sources []*plan.Source) string {
+	taken := columnNames(sources)
 	var edits []edit
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			if e, ok := clockCall(sql, v, taken); ok {
-				edits = append(edits, e)
-			}
-			for _, e := range v {
-				walk(e)
-			}
+	eachObject(tree, func(v map[string]any) {
+		if e, ok := clockCall(sql, v, taken); ok {
+			edits = append(edits, e)
 		}
-	}
-	walk(root)
-	return apply(sql, edits), nil
+	})
+	return apply(sql, edits)
 }
 
 func clockCall(sql string, v map[string]any, taken map[string]bool) (edit, bool) {

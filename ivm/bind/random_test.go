@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/vegadb/vega-flight/ducklake/duck"
 )
 
 // maker writes random queries whose answer the rows alone decide: all columns are integers c0, c1, …, and every order is total up to
@@ -200,21 +198,7 @@ func TestRandomPlansMeanTheirQueries(t *testing.T) {
 	}
 	p := newPlanner(t)
 	ctx := context.Background()
-	db, err := duck.Open("", duck.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	run := func(sql string) {
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-	}
+	conn, run := openJudge(t)
 	run("ATTACH ':memory:' AS lake; USE lake")
 	m := maker{rand.New(rand.NewPCG(seed, 5))}
 	c := readCorpus(t, "testdata/plans/scan.txt")

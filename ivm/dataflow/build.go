@@ -39,7 +39,7 @@ func (in Input) Layout() *row.Layout {
 // Build makes the graph of an admitted plan. The deltas that its steps take are those of the inputs, in their order.
 func Build(ctx context.Context, p *plan.Plan, o BuildOptions) (*Graph, []Input, error) {
 	if !p.Admitted() {
-		return nil, nil, fault.NotYetSupported.Newf("the plan is not admitted: %s", p.Reasons[0])
+		return nil, nil, fault.NotYetSupported.Newf("the plan is not admitted: %s", p.Reasons[0]).WithHint("EXPLAIN STREAMING lists all reasons")
 	}
 	if o.Tables == nil {
 		o.Tables = Memory{}
@@ -185,8 +185,10 @@ func (b *builder) build(n plan.Node) (int, error) {
 	case *plan.Filter:
 		return b.mapping(n, n.Input, columnsOf(n.Input), n.Pred)
 	case *plan.Project:
-		if f, ok := n.Input.(*plan.Filter); ok && b.done[f] == 0 {
-			return b.mapping(n, f.Input, n.Exprs, f.Pred)
+		if f, ok := n.Input.(*plan.Filter); ok {
+			if _, done := b.done[f]; !done {
+				return b.mapping(n, f.Input, n.Exprs, f.Pred)
+			}
 		}
 		return b.mapping(n, n.Input, n.Exprs, nil)
 	case *plan.Temporal:
@@ -206,7 +208,7 @@ func (b *builder) build(n plan.Node) (int, error) {
 	case *plan.Unnest:
 		return b.unnest(n)
 	}
-	return 0, fault.NotYetSupported.Newf("the engine has no operator for %T", n)
+	return 0, fault.NotYetSupported.Newf("the engine has no operator for %T", n).WithHint("make a traditional view of the query")
 }
 
 // scan reads a source, or some of its columns.

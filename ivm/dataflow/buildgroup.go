@@ -62,7 +62,7 @@ func (b *builder) aggregateSpec(n *plan.Aggregate, in int) (spec AggregateSpec, 
 
 func (b *builder) aggregates(k *kept, aggs []plan.Agg) (GroupEvaluator, error) {
 	if b.o.Groups == nil {
-		return nil, fault.NotYetSupported.Newf("the aggregate function %s needs an evaluator", aggs[0].Name)
+		return nil, fault.NotYetSupported.Newf("the aggregate function %s needs an evaluator", aggs[0].Name).WithHint("build the graph with one")
 	}
 	g, err := b.o.Groups.Aggregates(b.ctx, k.layout(), aggs, b.o.TimeZone)
 	if err == nil {
@@ -229,7 +229,7 @@ func (b *builder) windowSpec(n *plan.Window, in int) (spec WindowSpec, err error
 			foreign.Funcs[i] = f
 		}
 		if b.o.Groups == nil {
-			return spec, fault.NotYetSupported.Newf("the window function %s needs an evaluator", foreign.Funcs[0].Name)
+			return spec, fault.NotYetSupported.Newf("the window function %s needs an evaluator", foreign.Funcs[0].Name).WithHint("build the graph with one")
 		}
 		spec.Kept = k.fields
 		if spec.Evaluator, err = b.o.Groups.Windows(b.ctx, k.layout(), &foreign, b.o.TimeZone); err != nil {

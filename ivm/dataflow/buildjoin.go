@@ -120,7 +120,7 @@ func (b *builder) asof(n *plan.Join, left, right int, routes [][]plan.Expr, side
 	last := n.Conditions[len(n.Conditions)-1]
 	op, ok := asofOps[last.Op]
 	if !ok || n.Residual != nil {
-		return 0, fault.NotYetSupported.Newf("the engine has no ASOF join of this form")
+		return 0, fault.NotYetSupported.Newf("the engine has no ASOF join with a further condition").WithHint("filter its result instead")
 	}
 	return b.sharded(n, "asof", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
 		both, err := sides()

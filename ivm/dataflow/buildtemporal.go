@@ -45,7 +45,7 @@ func (b *builder) clockTime(e plan.Expr) (func(now int64) (uint64, bool, error),
 	}
 	b.graph.keep(p)
 	if p.Out.Types[0].Words() != 1 {
-		return nil, fault.NotYetSupported.Newf("a comparison of a %s with the clock", p.Out.Types[0])
+		return nil, fault.NotYetSupported.Newf("a comparison of a %s with the clock", p.Out.Types[0]).WithHint("compare a DATE or a TIMESTAMP")
 	}
 	one, out := zset.New(none), zset.New(p.Out)
 	one.AppendRow(1)

@@ -3,6 +3,7 @@ package dataflow
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -81,16 +82,15 @@ func (s *sharded) route(ctx context.Context, input int, rows *zset.Batch) error 
 			return err
 		}
 	}
-	r.hashes = append(r.hashes[:0], make([]uint64, keys.Len())...)
+	slices.Sort(r.failed)
+	r.hashes = slices.Grow(r.hashes[:0], keys.Len())[:keys.Len()]
 	keys.Layout.HashAll(r.hashes, keys.Words, keys.Len(), keys.Heap)
-	bad := map[int]bool{}
-	for _, i := range r.failed {
-		bad[i] = true
-	}
-	at, n := 0, len(s.parts)
+	failed, at, n := r.failed, 0, len(s.parts)
 	for i, w := range rows.Weights {
 		to := 0
-		if len(bad) == 0 || !bad[i] {
+		if len(failed) > 0 && failed[0] == i {
+			failed = failed[1:]
+		} else {
 			to = state.Shard(r.hashes[at], n)
 			at++
 		}

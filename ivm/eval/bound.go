@@ -63,7 +63,7 @@ func aggregateArguments(data string) (string, error) {
 		for _, q := range a.Data.Quantiles {
 			sql, ok := quantile(q)
 			if !ok {
-				return "", fault.NotYetSupported.Newf("the aggregate %s over a list is bound to %s, which cannot be written", a.Name, q)
+				return "", fault.NotYetSupported.Newf("the aggregate %s over a list is bound to %s, which cannot be written", a.Name, q).WithHint("make a traditional view of the query")
 			}
 			if a.Data.Desc {
 				sql = "-" + sql
@@ -75,7 +75,7 @@ func aggregateArguments(data string) (string, error) {
 		}
 		return list[0], nil
 	}
-	return "", fault.NotYetSupported.Newf("the aggregate %s over a list has more arguments than can be written", a.Name)
+	return "", fault.NotYetSupported.Newf("the aggregate %s over a list has more arguments than can be written", a.Name).WithHint("make a traditional view of the query")
 }
 
 // quantile is a number, or a constant with its type.

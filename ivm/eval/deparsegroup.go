@@ -130,7 +130,7 @@ func orderSQL(items []plan.OrderItem) []string {
 // parameters are the constants behind a function's arguments.
 func parameters(name string, params []*plan.Constant, data string) ([]string, error) {
 	if data != "" {
-		return nil, fault.NotYetSupported.Newf("the engine cannot evaluate %s: its arguments are bound in a way that is not known", name)
+		return nil, fault.NotYetSupported.Newf("the engine cannot evaluate %s: its arguments are bound in a way that is not known", name).WithHint("make a traditional view of the query")
 	}
 	out := make([]string, len(params))
 	for i, p := range params {
@@ -172,7 +172,7 @@ func (d *deparser) bound(w *plan.Window, unit plan.FrameUnit, b plan.FrameBound)
 	if unit == plan.Range { // DuckDB has made key - offset of it
 		f, ok := e.(*plan.Function)
 		if !ok || len(f.Args) != 2 || len(w.Order) != 1 || f.Name != "-" && f.Name != "+" {
-			return fault.NotYetSupported.Newf("the engine cannot evaluate a RANGE frame of this form")
+			return fault.NotYetSupported.Newf("the engine cannot evaluate a RANGE frame of this form").WithHint("order by one number or time, and give the distance as a constant")
 		}
 		e = f.Args[1]
 	}

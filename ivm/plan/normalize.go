@@ -17,6 +17,21 @@ func normalize(n Node) Node {
 	return transform(n, simplify)
 }
 
+// overInputs is the node over what f makes of its inputs.
+func overInputs(n Node, f func(Node) Node) Node {
+	in := n.Inputs()
+	out := make([]Node, len(in))
+	changed := false
+	for i, c := range in {
+		out[i] = f(c)
+		changed = changed || out[i] != c
+	}
+	if changed {
+		return n.with(out)
+	}
+	return n
+}
+
 // transform makes the node that f makes of each, inputs first. A Shared node is made once.
 func transform(n Node, f func(Node) Node) Node {
 	done := map[*Shared]Node{}
@@ -28,16 +43,7 @@ func transform(n Node, f func(Node) Node) Node {
 				return out
 			}
 		}
-		in := n.Inputs()
-		out := make([]Node, len(in))
-		changed := false
-		for i, c := range in {
-			out[i] = walk(c)
-			changed = changed || out[i] != c
-		}
-		if changed {
-			n = n.with(out)
-		}
+		n = overInputs(n, walk)
 		if n = f(n); shared {
 			done[s] = n
 		}
@@ -86,17 +92,7 @@ func inlineShared(n Node) Node {
 			done[s] = out
 			return out
 		}
-		in := n.Inputs()
-		out := make([]Node, len(in))
-		changed := false
-		for i, c := range in {
-			out[i] = walk(c)
-			changed = changed || out[i] != c
-		}
-		if changed {
-			return n.with(out)
-		}
-		return n
+		return overInputs(n, walk)
 	}
 	return walk(n)
 }

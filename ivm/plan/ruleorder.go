@@ -26,16 +26,7 @@ func connect(n Node) Node {
 			i := 0
 			return putLeaves(j, f.leaves, &i)
 		}
-		in := n.Inputs()
-		out := make([]Node, len(in))
-		changed := false
-		for i, c := range in {
-			out[i] = walk(c)
-			changed = changed || out[i] != c
-		}
-		if changed {
-			n = n.with(out)
-		}
+		n = overInputs(n, walk)
 		if s, ok := old.(*Shared); ok {
 			done[s] = n
 		}
