@@ -52,8 +52,8 @@ func (p *Plan) Explain() []Row {
 		}
 		if i.Watermark >= 0 {
 			r.Watermark = cols[i.Watermark].Name
-			if i.Delay != "" {
-				r.Watermark += " - " + i.Delay
+			if d := i.delays(); d != "" {
+				r.Watermark += " - " + d
 			}
 		}
 		r.WindowOrTTL = i.window(cols)

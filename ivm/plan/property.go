@@ -3,8 +3,6 @@ package plan
 import (
 	"slices"
 	"strings"
-
-	"github.com/vegadb/vega-flight/ivm/row"
 )
 
 // Mode is what kinds of change a node gives or takes.
@@ -34,12 +32,12 @@ type Info struct {
 	Arbitrary     []bool  // output columns that a Choice decides, here or below
 
 	State      StateKind
-	StateBound string // a formula over rows(#node), keys(#node), groups(#node)
-	Watermark  int    // the output column that the watermark follows, or -1
-	Delay      string // of that watermark
-	Windowed   bool   // state is let go as the watermark passes
-	Bounded    bool   // the state stays bounded when the input has no end
-	Partition  []Expr // over the (left) input: rows that meet have these equal; nil with a state: all rows meet
+	StateBound string  // a formula over rows(#node), keys(#node), groups(#node)
+	Watermark  int     // the output column that the watermark follows, or -1
+	Floors     []Floor // what is known of that column
+	Windowed   bool    // state is let go as the watermark passes
+	Bounded    bool    // the state stays bounded when the input has no end
+	Partition  []Expr  // over the (left) input: rows that meet have these equal; nil with a state: all rows meet
 	Reasons    []Reason
 }
 
@@ -68,9 +66,6 @@ func (p *Plan) describe(n Node, parent *Info) *Info {
 	}
 	cols := n.Columns()
 	i.Inexact, i.Arbitrary = make([]bool, len(cols)), make([]bool, len(cols))
-	if len(in) > 0 {
-		i.Delay = in[0].Delay
-	}
 	p.derive(i, in)
 	if i.Output != Append {
 		i.Output = Retract
@@ -100,7 +95,7 @@ func (p *Plan) derive(i *Info, in []*Info) {
 		i.Keys = in[0].Keys
 		copy(i.Inexact, in[0].Inexact)
 		copy(i.Arbitrary, in[0].Arbitrary)
-		i.Watermark = in[0].Watermark
+		i.Watermark, i.Floors = in[0].Watermark, in[0].Floors
 	}
 	switch n := i.Node.(type) {
 	case *Scan:
@@ -114,6 +109,7 @@ func (p *Plan) derive(i *Info, in []*Info) {
 		same()
 	case *Temporal:
 		same()
+		i.noWatermark() // rows of any age go with the clock
 		i.Output = Retract
 	case *Project:
 		deriveProject(i, n, in[0])
@@ -128,6 +124,7 @@ func (p *Plan) derive(i *Info, in []*Info) {
 		deriveSetOp(i, n, in)
 	case *TopK:
 		same()
+		i.withinPartitions(n.Partition)
 		i.Output = Retract
 		if n.Limit == 1 && !n.WithTies {
 			if k, ok := refsOf(n.Partition); ok {
@@ -186,7 +183,9 @@ func deriveScan(i *Info, n *Scan) {
 		}
 	}
 	if n.Source.Watermark != "" {
-		i.Watermark, i.Delay = at(n.Source.Watermark), n.Source.Delay
+		if i.Watermark = at(n.Source.Watermark); i.Watermark >= 0 {
+			i.Floors = []Floor{{n.Source, &ColumnRef{Typed: Typed{Type: n.Fields[i.Watermark].Type, Pos: NoPosition}}}}
+		}
 	}
 }
 
@@ -199,9 +198,7 @@ func deriveProject(i *Info, n *Project, in *Info) {
 			}
 		}
 		i.Inexact[c], i.Arbitrary[c] = reads(e, in.Inexact), reads(e, in.Arbitrary)
-		if in.Watermark >= 0 && i.Watermark < 0 && followsWatermark(e, in.Watermark) {
-			i.Watermark = c
-		}
+		i.follow(c, e, in)
 	}
 	for _, key := range in.Keys {
 		var k []int
@@ -230,33 +227,6 @@ func reads(e Expr, marked []bool) bool {
 		r, ok := x.(*ColumnRef)
 		return !ok || r.Index >= len(marked) || !marked[r.Index]
 	})
-}
-
-// followsWatermark says that the expression never falls while the column does not: the column itself, or its bucket.
-// date_trunc of an instant is none of those: when clocks go back it does.
-func followsWatermark(e Expr, column int) bool {
-	switch e := e.(type) {
-	case *ColumnRef:
-		return e.Index == column
-	case *Function:
-		last := len(e.Args) - 1
-		switch {
-		case e.Name == "time_bucket" && len(e.Args) >= 2:
-			_, constant := e.Args[0].(*Constant)
-			return constant && followsWatermark(e.Args[1], column)
-		case e.Name == "date_trunc" && last == 1 && e.Args[1].Result().Kind != row.TimestampTZ:
-			_, constant := e.Args[0].(*Constant)
-			return constant && followsWatermark(e.Args[1], column)
-		case e.Name == "+" && last == 1 || e.Name == "-" && last == 1:
-			c, constant := e.Args[1].(*Constant)
-			if !constant {
-				return false
-			}
-			iv, ok := c.Value.(Interval)
-			return ok && iv.Months == 0 && followsWatermark(e.Args[0], column)
-		}
-	}
-	return false
 }
 
 func refsOf(es []Expr) ([]int, bool) {
@@ -315,9 +285,7 @@ func deriveJoin(i *Info, n *Join, l, r *Info) {
 	if n.Kind != Inner && n.Kind != Semi {
 		i.Output = Retract
 	}
-	if n.Kind == Inner || n.Kind == Semi {
-		i.Watermark = l.Watermark
-	}
+	deriveJoinWatermark(i, n, l, r)
 	var atLeft, atRight []int
 	for _, c := range n.Conditions {
 		if c.Op != Equal && c.Op != NotDistinct {
@@ -392,8 +360,8 @@ func deriveAggregate(i *Info, n *Aggregate, in *Info) {
 	i.Output = Retract
 	for g, e := range n.Groups {
 		i.Inexact[g], i.Arbitrary[g] = reads(e, in.Inexact), reads(e, in.Arbitrary)
-		if n.Sets == nil && in.Watermark >= 0 && i.Watermark < 0 && followsWatermark(e, in.Watermark) {
-			i.Watermark = g
+		if n.Sets == nil {
+			i.follow(g, e, in)
 		}
 	}
 	if n.Sets == nil {
@@ -423,8 +391,10 @@ func deriveSetOp(i *Info, n *SetOp, in []*Info) {
 	if n.Kind == UnionAll {
 		i.Watermark = in[0].Watermark
 		for _, c := range in {
-			if c.Watermark != i.Watermark || c.Delay != i.Delay {
-				i.Watermark = -1
+			i.Floors = append(i.Floors, c.Floors...)
+			if c.Watermark != i.Watermark || c.Watermark < 0 {
+				i.noWatermark()
+				break
 			}
 		}
 		return
@@ -443,7 +413,8 @@ func deriveWindow(i *Info, n *Window, in *Info) {
 	copy(i.Inexact, in.Inexact)
 	copy(i.Arbitrary, in.Arbitrary)
 	i.Keys = slices.Clone(in.Keys)
-	i.Watermark = in.Watermark
+	i.Watermark, i.Floors = in.Watermark, in.Floors
+	i.withinPartitions(n.Partition)
 	unique := coversKey(n.Order, n.Partition, in.Keys, len(in.Inexact))
 	var outer []Expr
 	outer = appendOrder(append(outer, n.Partition...), n.Order)

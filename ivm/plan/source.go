@@ -12,6 +12,7 @@ type Source struct {
 	Unbounded             bool       // a stream: its past is not kept anywhere
 	Watermark             string     // the column that a watermark follows
 	Delay                 string     // how far behind, as SQL writes an interval
+	DelayMicros           int64      // the same
 }
 
 func (s *Source) String() string {
