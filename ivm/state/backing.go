@@ -20,6 +20,10 @@ type backing struct {
 	prefix []byte // of all its keys in the store, without the group
 	from   int    // the first of its groups
 	to     int    // and behind the last
+	name   string
+
+	parted  bool     // it has not all groups
+	leading *leading // what decides a key's group, if it is not the whole key
 
 	dirty, captured         uint64 // the bits of the generations in records
 	leafDirty, leafCaptured uint64 // and in slots
@@ -153,7 +157,7 @@ func (t *Table) revive() Ref {
 // appendKey appends the store's key of a record.
 func (t *Table) appendKey(dst []byte, r []uint64) []byte {
 	dst = append(dst, t.store.prefix...)
-	dst = append(dst, byte(Group(t.spec.Key.Hash(r, &t.heap))))
+	dst = append(dst, byte(t.groupOf(r)))
 	return t.spec.Key.AppendBytes(dst, r[:t.kw], &t.heap)
 }
 

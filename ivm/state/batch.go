@@ -101,10 +101,3 @@ func (t *Table) AddAll(refs []Ref, entries *zset.Batch) {
 		}
 	}
 }
-
-// Shard is the part, of n, that keys with the hash belong to. Parts are ranges
-// of the 256 key groups, which are what moves when n changes.
-func Shard(hash uint64, n int) int { return int(hash>>56) * n >> 8 }
-
-// Group is the key group of a hash.
-func Group(hash uint64) int { return int(hash >> 56) }

@@ -165,7 +165,7 @@ func (p *part) drainBulk(c *Checkpoint, n int) (done int) {
 	case 0:
 		for ; p.next < len(p.list) && done < n; p.next, done = p.next+1, done+1 {
 			if r := t.rec(p.list[p.next]); r[t.meta]&b.captured != 0 {
-				p.groups[p.next] = uint8(Group(t.spec.Key.Hash(r, &t.heap)))
+				p.groups[p.next] = uint8(t.groupOf(r))
 				p.starts[int(p.groups[p.next])+1]++
 			}
 		}

@@ -35,10 +35,14 @@ func (t *Table) met(ref Ref) Ref {
 func (t *Table) fetch(hash uint64, key []uint64, h *row.Heap) Ref {
 	b := t.store
 	b.ghost = None
+	if b.away == 0 && !b.parted {
+		return None
+	}
+	group := t.groupIn(hash, key, h)
 	if b.away == 0 {
 		return None
 	}
-	b.key = append(append(b.key[:0], b.prefix...), byte(Group(hash)))
+	b.key = append(append(b.key[:0], b.prefix...), byte(group))
 	b.key = t.spec.Key.AppendBytes(b.key, key, h)
 	val, closer, err := b.s.db.Get(b.key)
 	if err != nil {

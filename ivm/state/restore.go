@@ -11,21 +11,6 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// Groups is how many key groups there are.
-const Groups = 256
-
-// Part is which part of a table's keys a Table has, and how much of it may be in memory.
-type Part struct {
-	From, To int // key groups, To not included; 0, 0 is all
-	Budget   int // bytes; 0 is no bound
-}
-
-// PartOf is part i of n, as [Shard] counts.
-func PartOf(i, n int) Part {
-	first := func(i int) int { return (i*Groups + n - 1) / n }
-	return Part{From: first(i), To: first(i + 1)}
-}
-
 // Open makes a table over a store with what its newest checkpoint has of it: of
 // the whole table, or of a part of its key groups, which need not be a part that
 // was written. Tables over one store must not overlap, and all are opened before
@@ -40,6 +25,7 @@ func Open(s *Store, name string, spec Spec, part Part) (*Table, error) {
 	}
 	t := New(spec)
 	t.store = &backing{s: s, from: part.From, to: part.To, ghost: None, dirty: flagDirtyA, captured: flagDirtyB, leafDirty: leafDirtyA, leafCaptured: leafDirtyB,
+		name: name, parted: part.To-part.From < Groups, leading: spec.leading(),
 		prefix: binary.BigEndian.AppendUint16([]byte{prefixData}, n)}
 	if spec.Entry != nil {
 		t.store.scratch = zset.New(spec.Entry)

@@ -161,6 +161,9 @@ func (s *Store) Size() int64 { return int64(s.db.Metrics().DiskSpaceUsage()) }
 // tableNumber finds or gives the number of a table.
 func (s *Store) tableNumber(name string, spec Spec) (uint16, error) {
 	shape := fmt.Sprintf("%s %s order %d payload %d", spec.Key, spec.Entry, spec.Order, spec.Payload)
+	if spec.Group > 0 {
+		shape += fmt.Sprintf(" group %d", spec.Group)
+	}
 	v, err := s.get([]byte(metaTable + name))
 	if err != nil {
 		return 0, err

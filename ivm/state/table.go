@@ -16,6 +16,7 @@ type Spec struct {
 	Entry   *row.Layout // nil for a table of groups only
 	Order   int         // leading fields of Entry that decide the order of a key's entries; the others make it total
 	Payload int         // words beside the key
+	Group   int         // leading fields of Key that decide its key group; 0 is all
 }
 
 // Table maps keys to a payload and an ordered multiset of entries.

@@ -29,6 +29,8 @@ func Shapes() []Shape {
 		{"groups", state.Spec{Key: L("BIGINT"), Payload: 3}, 300, 0, 20000, 30},
 		{"text groups", state.Spec{Key: L("VARCHAR", "INTEGER"), Payload: 1}, 300, 0, 20000, 30},
 		{"wide key", state.Spec{Key: L("BIGINT", "HUGEINT", "DATE"), Payload: 0}, 1000, 0, 20000, 40},
+		{"led", state.Spec{Key: L("VARCHAR", "UUID", "BIGINT", "VARCHAR"), Payload: 2, Group: 2}, 1000, 0, 20000, 40},
+		{"led join", state.Spec{Key: L("DOUBLE", "BIGINT"), Entry: L("BIGINT", "BIGINT"), Group: 1}, 50, 30, 20000, 45},
 		{"join", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT", "BIGINT")}, 50, 30, 30000, 45},
 		{"no fields", state.Spec{Key: L("BIGINT"), Entry: L()}, 50, 1, 5000, 50},
 		{"one", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT")}, 200, 2, 20000, 50},
@@ -423,12 +425,12 @@ func (m *Model) DriveParts(t *testing.T, tabs []*state.Table, s Shape, rnd *rand
 	var h row.Heap
 	for range steps {
 		key := draw(s.Spec.Key, rnd.IntN(s.Keys), &h)
-		i := state.Shard(s.Spec.Key.Hash(key, &h), len(tabs))
+		i := state.Shard(s.Spec.Hash(key, &h), len(tabs))
 		parts[i].change(t, tabs[i], s, rnd, key, &h)
 	}
 	for i, p := range parts {
 		for k, g := range m.groups {
-			if state.Shard(s.Spec.Key.Hash(g.key, &m.heap), len(tabs)) == i {
+			if state.Shard(s.Spec.Hash(g.key, &m.heap), len(tabs)) == i {
 				delete(m.groups, k)
 			}
 		}
@@ -447,7 +449,7 @@ func (m *Model) DriveParts(t *testing.T, tabs []*state.Table, s Shape, rnd *rand
 func (m *Model) Part(i, n int) *Model {
 	c := m.Clone()
 	for k, g := range c.groups {
-		if state.Shard(m.spec.Key.Hash(g.key, &c.heap), n) != i {
+		if state.Shard(m.spec.Hash(g.key, &c.heap), n) != i {
 			delete(c.groups, k)
 		}
 	}
