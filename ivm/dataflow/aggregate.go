@@ -60,14 +60,6 @@ type AggregateSpec struct {
 	Windows   *Windows       // of groups that are windows of event time; nil: there are none
 }
 
-// Windows says which groups are windows that a watermark closes. The rows of a closed window do not change, so its state is
-// let go; its row stays in the output.
-type Windows struct {
-	Of    *Watermark // of the same graph
-	Group int        // place in Groups; sets without it keep their state
-	End   int        // field of one word, in the watermark's unit: the first time that is not the group's; NULL is never closed
-}
-
 // GroupEvaluator computes functions of whole groups or partitions from their rows (ivm/eval does it in DuckDB).
 type GroupEvaluator interface {
 	Layout() *row.Layout

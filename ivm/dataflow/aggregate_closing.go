@@ -1,40 +1,40 @@
 package dataflow
 
 import (
+	"context"
+
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// windowEnds lets groups go that are windows of event time and closed: no change of theirs passes the watermark any more. A
-// group's end is in its payload: 1 if there is one, and the time. A nil one does nothing.
+// Windows says which groups are windows of event time. A window that has less than the floor is closed: no change of its rows
+// comes any more, so its state is let go; its row stays in the output.
+type Windows struct {
+	Group int // place in Groups, whose key is one word; sets without it keep their state, and so do groups where it is NULL
+	Floor func(context.Context) (least int64, ok bool)
+}
+
+// windowEnds are the groups that are windows, in their order. A nil one does nothing.
 type windowEnds struct {
-	place
-	cell
-	of    *Watermark
-	table *state.Table // one key; an entry for each group that has an end: the end, then the key
+	floor func(context.Context) (int64, bool)
+	at    int          // place in the key
+	table *state.Table // one key; an entry for each group: its window, then its key. It is made again from the groups at each opening
 	entry *row.Layout
 	row   []uint64
 }
 
-func (*windowEnds) words() int { return 2 }
-
-// add reads the ends: all rows of a group have the same.
-func (w *windowEnds) add(c *changes) {
-	for i, s := range c.slots {
-		r := c.words[i*c.stride:]
-		if r[w.null]>>w.bit&1 == 0 {
-			p := c.acc[int(s)*c.size+w.off:]
-			p[0], p[1] = 1, signed.word(r[w.src])
-		}
-	}
-}
-
-func (w *windowEnds) tables(name string, g *grouping, tables Tables) error {
+// open notes the groups that there are.
+func (w *windowEnds) open(g *grouping) {
 	w.entry = row.NewLayout(append([]row.Type{{Kind: row.Uint64}}, g.key.layout.Types...)...)
 	w.row = make([]uint64, w.entry.Words)
-	var err error
-	w.table, err = tables.Table(name+"/ends", state.Spec{Key: row.ParseLayout("BIGINT"), Entry: w.entry, Order: 1})
-	return err
+	w.table = state.New(state.Spec{Key: row.ParseLayout("BIGINT"), Entry: w.entry, Order: 1})
+	g.table.Each(func(ref state.Ref) bool {
+		if w.entryOf(g.key.layout, g.table.Key(ref)) {
+			w.table.Add(w.ref(), w.row, g.table.Heap(), 1)
+		}
+		return true
+	})
 }
 
 func (w *windowEnds) ref() state.Ref {
@@ -42,36 +42,34 @@ func (w *windowEnds) ref() state.Ref {
 	return ref
 }
 
-// entryOf makes the entry of a touched group; ok is false if it has no end.
-func (w *windowEnds) entryOf(g *grouping, s int) (ok bool) {
-	p := g.acc[s*g.size+w.off:]
-	if p[0] == 0 {
+// entryOf makes the entry of a group; ok is false if it is no window.
+func (w *windowEnds) entryOf(l *row.Layout, key []uint64) (ok bool) {
+	if l.IsNull(key, w.at) {
 		return false
 	}
 	clear(w.row)
-	w.entry.Set(w.row, 0, p[1])
-	key := g.touched.Row(s)
-	copy(w.row[w.entry.Off[1]:], key[g.key.layout.Nulls:]) // the fields lie alike, one place further
-	for i := range g.key.layout.Types {
-		if g.key.layout.IsNull(key, i) {
+	w.entry.Set(w.row, 0, signed.word(key[l.Off[w.at]]))
+	copy(w.row[w.entry.Off[1]:], key[l.Nulls:]) // the fields lie alike, further on
+	for i := range l.Types {
+		if l.IsNull(key, i) {
 			w.entry.SetNull(w.row, i+1)
 		}
 	}
 	return true
 }
 
-// hold notes the end of a group.
+// hold notes a group.
 func (w *windowEnds) hold(g *grouping, s int) {
-	if w != nil && w.entryOf(g, s) {
+	if w != nil && w.entryOf(g.key.layout, g.touched.Row(s)) {
 		if ref := w.ref(); w.table.Weight(ref, w.row, g.touched.Heap) == 0 {
 			w.table.Add(ref, w.row, g.touched.Heap, 1)
 		}
 	}
 }
 
-// forget drops the end of a group that is gone.
+// forget drops a group that is gone.
 func (w *windowEnds) forget(g *grouping, s int) {
-	if w != nil && w.entryOf(g, s) {
+	if w != nil && w.entryOf(g.key.layout, g.touched.Row(s)) {
 		ref := w.ref()
 		if n := w.table.Weight(ref, w.row, g.touched.Heap); n != 0 {
 			w.table.Add(ref, w.row, g.touched.Heap, -n)
@@ -80,38 +78,45 @@ func (w *windowEnds) forget(g *grouping, s int) {
 }
 
 // letGo drops the groups whose windows are closed.
-func (g *grouping) letGo() {
+func (g *grouping) letGo(ctx context.Context) {
 	w := g.windows
 	if w == nil {
 		return
 	}
-	mark, ok := w.of.At()
+	least, ok := w.floor(ctx)
 	if !ok {
 		return
 	}
+	l := g.key.layout
 	for {
 		g.groups = g.groups[:0]
 		ref := w.ref()
-		key := make([]uint64, g.key.layout.Words)
+		gone := zset.New(w.entry) // entries without their group, which no table should have
+		key := make([]uint64, l.Words)
 		var c state.Cursor
-		for w.table.Scan(&c, ref); len(g.groups) < emitted && c.Next(); {
+		for w.table.Scan(&c, ref); len(g.groups)+gone.Len() < emitted && c.Next(); {
 			r := c.Row()
-			if int64(signed.back(r[w.entry.Off[0]])) > mark {
+			if int64(signed.back(r[w.entry.Off[0]])) >= least {
 				break
 			}
 			clear(key)
-			copy(key[g.key.layout.Nulls:], r[w.entry.Off[1]:])
-			for i := range g.key.layout.Types {
+			copy(key[l.Nulls:], r[w.entry.Off[1]:])
+			for i := range l.Types {
 				if w.entry.IsNull(r, i+1) {
-					g.key.layout.SetNull(key, i)
+					l.SetNull(key, i)
 				}
 			}
 			if ref, ok := g.table.Find(key, w.table.Heap()); ok {
 				g.groups = append(g.groups, ref)
+			} else {
+				gone.Append(r, w.table.Heap(), 1)
 			}
 		}
-		if len(g.groups) == 0 {
+		if len(g.groups)+gone.Len() == 0 || w.table.Err() != nil {
 			return
+		}
+		for i := range gone.Len() {
+			w.table.Add(ref, gone.Row(i), gone.Heap, -1)
 		}
 		g.reopen()
 		for s, ref := range g.groups {

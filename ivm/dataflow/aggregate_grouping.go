@@ -119,16 +119,13 @@ func newGrouping(spec *AggregateSpec, name string, set []int, out *row.Layout, t
 		g.values = append(g.values, v)
 	}
 	if w := spec.Windows; w != nil && g.places[w.Group] >= 0 {
-		g.windows = &windowEnds{cell: cellOf(spec.Input, w.End), of: w.Of}
-		g.adders = append(g.adders, adder{g.windows, nil})
+		g.windows = &windowEnds{floor: w.Floor, at: g.places[w.Group]}
 	}
 	if err := b.tables(name, tables); err != nil {
 		return nil, err
 	}
 	if g.windows != nil {
-		if err := g.windows.tables(name, g, tables); err != nil {
-			return nil, err
-		}
+		g.windows.open(g)
 	}
 	if g.foreign != nil {
 		if spec.Evaluator == nil {

@@ -41,7 +41,7 @@ func (g *grouping) emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 		err = g.emitSome(ctx, e, &g.shownOf, out)
 	}
 	if err == nil {
-		g.letGo()
+		g.letGo(ctx)
 	}
 	return err
 }

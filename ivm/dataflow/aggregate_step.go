@@ -22,7 +22,7 @@ func (g *grouping) step(ctx context.Context, e *Epoch, b *zset.Batch, out *zset.
 	if err != nil {
 		return err
 	}
-	g.letGo()
+	g.letGo(ctx)
 	return g.err()
 }
 

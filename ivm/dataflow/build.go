@@ -3,6 +3,8 @@ package dataflow
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/eval"
@@ -19,12 +21,16 @@ type BuildOptions struct {
 	Parallelism int
 	// Groups evaluates functions over the kept rows of groups or of partitions; nil refuses the functions that need it.
 	Groups eval.Groups
+	// Late is told of changes that are dropped because they come behind a source's watermark; nil: they are only counted.
+	Late func(Lateness)
 }
 
-// Input is a source of a graph: the columns that are read of it, in the table's order.
+// Input is a source of a graph: the columns that are read of it, in the table's order. If the source has a watermark, its deltas
+// have one more field (UBIGINT): the number of the position that the change is of, such as a snapshot's. Numbers grow.
 type Input struct {
-	Source *plan.Source
-	Fields []plan.TableColumn
+	Source   *plan.Source
+	Fields   []plan.TableColumn
+	Position bool // the last field is there
 }
 
 // Layout is that of the source's deltas.
@@ -33,7 +39,15 @@ func (in Input) Layout() *row.Layout {
 	for i, f := range in.Fields {
 		types[i] = f.Type
 	}
+	if in.Position {
+		types = append(types, row.Type{Kind: row.Uint64})
+	}
 	return row.NewLayout(types...)
+}
+
+// time is the field of the watermark column, or -1.
+func (in Input) time() int {
+	return slices.IndexFunc(in.Fields, func(f plan.TableColumn) bool { return strings.EqualFold(f.Name, in.Source.Watermark) })
 }
 
 // Build makes the graph of an admitted plan. The deltas that its steps take are those of the inputs, in their order.
@@ -48,9 +62,11 @@ func Build(ctx context.Context, p *plan.Plan, o BuildOptions) (*Graph, []Input, 
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &builder{ctx: ctx, graph: graph, o: o, plan: p, done: map[plan.Node]int{}, inputs: map[*plan.Source]int{}}
-	b.readSources()
-	root, err := b.node(p.Root)
+	b := &builder{ctx: ctx, graph: graph, o: o, plan: p, done: map[plan.Node]int{}, inputs: map[*plan.Source]int{}, marks: map[*plan.Source]*Watermark{}}
+	root := 0
+	if err = b.readSources(); err == nil {
+		root, err = b.node(p.Root)
+	}
 	if err == nil && root != b.graph.last {
 		// What leaves the graph is what was added last.
 		b.add(p.Root, "result", NewUnion(b.layout(root)), root)
@@ -69,12 +85,14 @@ type builder struct {
 	plan   *plan.Plan
 	done   map[plan.Node]int // nodes that are built
 	inputs map[*plan.Source]int
+	marks  map[*plan.Source]*Watermark
 	list   []Input
+	starts []int // the node of each input, behind its watermark
 	tables int
 }
 
-// readSources adds a source for each table, with all columns that any scan of it reads.
-func (b *builder) readSources() {
+// readSources adds a source for each table, with all columns that any scan of it reads, and the watermark's.
+func (b *builder) readSources() error {
 	read := map[*plan.Source]map[string]bool{}
 	for _, i := range b.plan.Nodes {
 		if s, ok := i.Node.(*plan.Scan); ok {
@@ -89,14 +107,25 @@ func (b *builder) readSources() {
 	for _, s := range b.plan.Sources() {
 		in := Input{Source: s}
 		for _, c := range s.Columns {
-			if read[s][c.Name] {
+			if read[s][c.Name] || s.Watermark != "" && strings.EqualFold(c.Name, s.Watermark) {
 				in.Fields = append(in.Fields, c)
 			}
 		}
+		in.Position = in.time() >= 0
 		b.inputs[s] = len(b.list)
 		b.list = append(b.list, in)
-		b.graph.Source(s.String(), in.Layout())
+		b.starts = append(b.starts, b.graph.Source(s.String(), in.Layout()))
 	}
+	for i, in := range b.list {
+		if !in.Position {
+			continue
+		}
+		var err error
+		if b.starts[i], err = b.watermark(in, b.starts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sharded adds an operator that is made for each shard. keys are, for each input, the expressions whose values decide
@@ -104,19 +133,20 @@ func (b *builder) readSources() {
 func (b *builder) sharded(n plan.Node, what string, in []int, keys [][]plan.Expr, make func(name string, t Tables) (Operator, error)) (int, error) {
 	name := b.name(what)
 	count := b.o.Parallelism
-	for _, k := range keys {
-		if len(k) == 0 {
-			count = 1
+	var by []*row.Layout
+	for i, k := range keys {
+		if len(k) == 0 { // all its rows meet, and its tables are whole
+			op, err := make(name, b.o.Tables)
+			if err != nil {
+				return 0, err
+			}
+			return b.add(n, what, op, in...), nil
 		}
+		by = append(by, b.keyLayout(b.layout(in[i]), k))
 	}
 	parted, ok := b.o.Tables.(Parted)
-	if _, stored := b.o.Tables.(Stored); stored {
-		// A store parts a table by its own key. Tables whose key has more fields than what routes rows would be opened in the
-		// wrong shard, so there is one until a table's key group is that of its leading fields.
-		count = 1
-	}
-	if count <= 1 || !ok {
-		op, err := make(name, b.o.Tables)
+	if count <= 1 || !ok { // it may go on in several
+		op, err := make(name, routed{b.o.Tables, by})
 		if err != nil {
 			return 0, err
 		}
@@ -124,7 +154,7 @@ func (b *builder) sharded(n plan.Node, what string, in []int, keys [][]plan.Expr
 	}
 	var parts []Operator
 	for i := range count {
-		op, err := make(name, parted.Part(i, count))
+		op, err := make(name, routed{parted.Part(i, count), by})
 		if err != nil {
 			return 0, err
 		}
@@ -225,7 +255,7 @@ func (b *builder) scan(n *plan.Scan) (int, error) {
 			}
 		}
 	}
-	source := b.graph.sources[at]
+	source := b.starts[at]
 	if same {
 		return source, nil
 	}

@@ -56,6 +56,9 @@ func (b *builder) aggregateSpec(n *plan.Aggregate, in int) (spec AggregateSpec, 
 			return spec, err
 		}
 	}
+	if spec.Windows, err = b.windows(n); err != nil {
+		return spec, err
+	}
 	spec.Input, spec.Prepare, err = p.program()
 	return spec, err
 }

@@ -72,8 +72,9 @@ func (b *builder) join(n *plan.Join, output []int) (int, error) {
 	if asof {
 		return b.asof(n, left, right, routes, sides, nullSafe, output)
 	}
-	if single { // rows without equal values meet as well, and the tables' keys have the value
-		routes = [][]plan.Expr{nil, nil}
+	if single { // rows without equal values meet as well, if what chooses the group is equal
+		n := len(keys[0]) - equal
+		routes = [][]plan.Expr{keys[0][:n], keys[1][:n]}
 	}
 	return b.sharded(n, "join", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
 		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked, Compared: equal, Output: output}
@@ -146,6 +147,19 @@ func (b *builder) distinct(n *plan.DistinctRows) (int, error) {
 		return 0, err
 	}
 	return b.sharded(n, "distinct", []int{in}, [][]plan.Expr{columnsOf(n)}, func(name string, t Tables) (Operator, error) {
+		if w, err := b.windows(n); w != nil || err != nil { // groups without functions, which can be let go
+			if err != nil {
+				return nil, err
+			}
+			p, spec := b.prepare(in), AggregateSpec{Name: name, Windows: w}
+			for _, c := range columnsOf(n) {
+				spec.Groups = append(spec.Groups, Group{Key: p.key(c), Shown: p.show(c)})
+			}
+			if spec.Input, spec.Prepare, err = p.program(); err != nil {
+				return nil, err
+			}
+			return NewAggregate(spec, t)
+		}
 		keys, err := b.rowKeys(in)
 		if err != nil {
 			return nil, err
@@ -156,11 +170,20 @@ func (b *builder) distinct(n *plan.DistinctRows) (int, error) {
 
 // keyProgram makes rows of normal forms.
 func (b *builder) keyProgram(in *row.Layout, keys []plan.Expr) (Program, error) {
+	return b.keyRows(in, keys).compile()
+}
+
+// keyLayout is that of what keyProgram makes.
+func (b *builder) keyLayout(in *row.Layout, keys []plan.Expr) *row.Layout {
+	return b.keyRows(in, keys).layout()
+}
+
+func (b *builder) keyRows(in *row.Layout, keys []plan.Expr) *prepared {
 	p := b.prepareLayout(in)
 	for _, k := range keys {
 		p.exprs = append(p.exprs, eval.KeyExpr(p.column(k))) // the two sides have as many, also where one repeats
 	}
-	return p.compile()
+	return p
 }
 
 // rowKeys makes the normal form of whole rows; nil when they have it.

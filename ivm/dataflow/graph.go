@@ -19,6 +19,7 @@ type Graph struct {
 	stepped bool
 	now     int64
 	broken  error
+	marks   []*Watermark
 
 	programs []io.Closer // what ends with the graph
 }

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -16,28 +17,39 @@ import (
 //	d(σ A) at position p = Σ over changes x of p with time(x) ≥ W(p − 1), or without a time:  w(x)·x
 //
 // Other changes are late, insertions and deletions alike: they are dropped and counted, and what is behind the watermark never
-// changes. Only insertions that are not late move it.
+// changes. Only insertions that are not late move it, and of those none at infinity.
 
 // WatermarkSpec is a watermark.
 type WatermarkSpec struct {
 	Name     string
-	Input    *row.Layout // of prepared rows
-	Prepare  Program     // makes them; nil: the input has them
-	Time     int         // field of one word: microseconds, or whatever Delay is in
-	Position int         // 1 + the field that numbers the source's positions; 0: a step is one position
+	Source   string
+	Input    *row.Layout
+	Time     int // field of one word: microseconds, or whatever Delay is in
+	Position int // field of one word that numbers the source's positions, as they come
 	Delay    int64
-	Row      []int                         // the output's fields
-	Late     func(changes int64, r string) // told once a step, with one of the rows; may be nil
+	Tick     int64          // microseconds in a unit of Time, or the negative of its units in one; 0 is 1
+	Infinite int64          // the time that is no time, and its negative; 0: none is
+	Row      []int          // the output's fields
+	Late     func(Lateness) // told once for each position with late changes; may be nil
+}
+
+// Lateness is late changes of one position.
+type Lateness struct {
+	Source   string
+	Position uint64
+	Changes  int64
+	Row      string // of those with the earliest time
+	Behind   int64  // how far its time is behind the watermark, in microseconds
 }
 
 // Watermark drops late changes.
 type Watermark struct {
 	spec   WatermarkSpec
 	layout *row.Layout
-	prep   preparation
 	shown  *projection
 	time   cell
-	table  *state.Table // one key, no entries; payload: rows seen, greatest time, late changes
+	at     cell         // of the position
+	table  *state.Table // one key, no entries; payload: see the seen… words
 	row    []uint64
 	order  []int
 	loaded *zset.Batch
@@ -47,16 +59,19 @@ type Watermark struct {
 }
 
 const (
-	seenAny = iota
-	seenTime
-	seenLate
+	seenAny      = iota // whether a row has come
+	seenTime            // the greatest time
+	seenLate            // late changes
+	seenPosition        // 1 + the newest position
+	seenFloor           // the watermark before it
+	seenFloored         // whether there was one
 	seenWords
 )
 
 // NewWatermark makes a watermark.
 func NewWatermark(spec WatermarkSpec, tables Tables) (*Watermark, error) {
-	m := &Watermark{spec: spec, prep: newPreparation(spec.Prepare, spec.Input), shown: project(spec.Input, spec.Row...)}
-	m.layout, m.time = m.shown.layout, cellOf(spec.Input, spec.Time)
+	m := &Watermark{spec: spec, shown: project(spec.Input, spec.Row...)}
+	m.layout, m.time, m.at = m.shown.layout, cellOf(spec.Input, spec.Time), cellOf(spec.Input, spec.Position)
 	m.row, m.loaded = make([]uint64, m.layout.Words), zset.New(m.layout)
 	var err error
 	m.table, err = tables.Table(spec.Name, state.Spec{Key: row.ParseLayout("BIGINT"), Payload: seenWords})
@@ -72,23 +87,21 @@ func NewWatermark(spec WatermarkSpec, tables Tables) (*Watermark, error) {
 // Layout is that of the output rows.
 func (m *Watermark) Layout() *row.Layout { return m.layout }
 
-// Cancels is false: what cancels here cancelled in the input.
-func (m *Watermark) Cancels() bool { return false }
-
-func (m *Watermark) seen() []uint64 {
-	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
-	return m.table.Payload(ref)
-}
+// Cancels is true: changes of several positions may.
+func (m *Watermark) Cancels() bool { return true }
 
 // At is the watermark: nothing before it changes any more. ok is false as long as no row has come. Any operator of the graph may ask.
 func (m *Watermark) At() (t int64, ok bool) { return m.mark, m.known }
 
+// Late is how many changes were dropped since the beginning.
+func (m *Watermark) Late() int64 { return m.late }
+
 // tell makes known what the state says.
 func (m *Watermark) tell(p []uint64) {
-	m.mark, m.known, m.late = at(p, m.spec.Delay), p[seenAny] != 0, int64(p[seenLate])
+	m.mark, m.known, m.late = behind(p, m.spec.Delay), p[seenAny] != 0, int64(p[seenLate])
 }
 
-func at(p []uint64, delay int64) int64 {
+func behind(p []uint64, delay int64) int64 {
 	t := int64(p[seenTime])
 	if t < math.MinInt64+delay {
 		return math.MinInt64
@@ -96,77 +109,79 @@ func at(p []uint64, delay int64) int64 {
 	return t - delay
 }
 
-// Late is how many changes were dropped since the beginning.
-func (m *Watermark) Late() int64 { return m.late }
-
 // Step drops late changes and moves the watermark.
-func (m *Watermark) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.Batch) error {
-	b, err := m.prep.run(ctx, e, in[0])
-	if err != nil {
-		return err
-	}
+func (m *Watermark) Step(_ context.Context, _ *Epoch, in []*zset.Batch, out *zset.Batch) error {
+	b := in[0]
 	m.order = slices.Grow(m.order[:0], b.Len())
 	for i := range b.Len() {
 		m.order = append(m.order, i)
 	}
-	if m.spec.Position > 0 {
-		c := cellOf(b.Layout, m.spec.Position-1)
-		slices.SortStableFunc(m.order, func(i, j int) int {
-			x, y := b.Row(i)[c.src], b.Row(j)[c.src]
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		})
-	}
-	p := m.seen()
-	late, example := int64(0), -1
+	position := func(i int) uint64 { return b.Row(i)[m.at.src] }
+	slices.SortStableFunc(m.order, func(i, j int) int { return cmp.Compare(position(i), position(j)) })
+	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
+	p := m.table.Payload(ref)
 	for from := 0; from < len(m.order); {
-		to := len(m.order)
-		if m.spec.Position > 0 {
-			c := cellOf(b.Layout, m.spec.Position-1)
-			for to = from + 1; to < len(m.order) && b.Row(m.order[to])[c.src] == b.Row(m.order[from])[c.src]; to++ {
-			}
+		now := position(m.order[from])
+		to := from + 1
+		for to < len(m.order) && position(m.order[to]) == now {
+			to++
 		}
-		for _, i := range m.position(p, b, m.order[from:to], out) {
-			late++
-			example = i
+		if p[seenPosition] != now+1 { // else it goes on: a load comes in pieces
+			p[seenPosition], p[seenFloor], p[seenFloored] = now+1, uint64(behind(p, m.spec.Delay)), p[seenAny]
 		}
+		m.position(p, b, m.order[from:to], out)
 		from = to
-	}
-	if late > 0 {
-		p[seenLate] += uint64(late)
-		if m.spec.Late != nil {
-			m.spec.Late(late, b.Layout.Format(b.Row(example), b.Heap))
-		}
 	}
 	m.tell(p)
 	return m.table.Err()
 }
 
-// position takes the changes of one position; it gives those that are late.
-func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Batch) []int {
-	w, any := at(p, m.spec.Delay), p[seenAny] != 0
-	late := rows[:0]
+// position takes the changes of one position.
+func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Batch) {
+	floor, floored := int64(p[seenFloor]), p[seenFloored] != 0
+	late, first := int64(0), -1
+	time := func(i int) int64 { return int64(b.Row(i)[m.time.src]) }
 	for _, i := range rows {
 		r := b.Row(i)
 		if r[m.time.null]>>m.time.bit&1 == 0 {
-			t := int64(r[m.time.src])
-			if any && t < w {
-				late = append(late, i)
+			t := time(i)
+			if floored && t < floor {
+				late += max(b.Weights[i], -b.Weights[i])
+				if first < 0 || t < time(first) {
+					first = i
+				}
 				continue
 			}
-			if b.Weights[i] > 0 && (p[seenAny] == 0 || t > int64(p[seenTime])) {
+			if b.Weights[i] > 0 && (p[seenAny] == 0 || t > int64(p[seenTime])) && (m.spec.Infinite == 0 || t != m.spec.Infinite && t != -m.spec.Infinite) {
 				p[seenAny], p[seenTime] = 1, uint64(t)
 			}
 		}
 		m.shown.row(m.row, r)
 		out.Append(m.row, b.Heap, b.Weights[i])
 	}
-	return late
+	if late == 0 {
+		return
+	}
+	p[seenLate] += uint64(late)
+	if m.spec.Late != nil {
+		m.spec.Late(Lateness{m.spec.Source, p[seenPosition] - 1, late, b.Layout.Format(b.Row(first), b.Heap), m.lag(floor, time(first))})
+	}
+}
+
+// lag is a span between times in microseconds.
+func (m *Watermark) lag(floor, t int64) int64 {
+	d := floor - t
+	switch tick := m.spec.Tick; {
+	case d < 0: // beyond what a word holds
+		return math.MaxInt64
+	case tick > 1 && d > math.MaxInt64/tick:
+		return math.MaxInt64
+	case tick > 1:
+		return d * tick
+	case tick < 0: // so many units in a microsecond
+		return d / -tick
+	}
+	return d
 }
 
 // Load takes rows as the changes of their positions.

@@ -44,28 +44,25 @@ func putEvent(b *zset.Batch, r [4]int64) {
 	}
 }
 
-// events is source → watermark → windows → closing.
+// events is source → watermark → windows.
 type events struct {
 	graph *Graph
 	mark  *Watermark
 	agg   *aggregate
 }
 
-func newEvents(t *testing.T, closes, letGo bool) *events {
+func newEvents(t *testing.T, letGo bool) *events {
 	g := NewGraph()
 	src := g.Source("events", eventLayout)
-	m := must[*Watermark](t)(NewWatermark(WatermarkSpec{Name: "m", Input: eventLayout, Time: 0, Position: 3, Delay: 5, Row: []int{3, 4, 1}}, Memory{}))
+	m := must[*Watermark](t)(NewWatermark(WatermarkSpec{Name: "m", Input: eventLayout, Time: 0, Position: 2, Delay: 5, Row: []int{3, 4, 1}}, Memory{}))
 	at := g.Add("watermark", m, src)
 	spec := AggregateSpec{Name: "a", Input: m.Layout(), Groups: []Group{{0, 0}, {1, 1}}, Functions: []Function{
 		{Name: "count_star", Result: bigint}, {Name: "max", Args: []int{2}, Result: bigint}, {Name: "count", Args: []int{2}, Distinct: true, Result: bigint}}}
 	if letGo {
-		spec.Windows = &Windows{Of: m, Group: 0, End: 1}
+		spec.Windows = &Windows{Group: 0, Floor: func(context.Context) (int64, bool) { at, ok := m.At(); return (at+1000)/10*10 - 1000, ok }}
 	}
 	op := must[Operator](t)(NewAggregate(spec, Memory{}))
-	at = g.Add("windows", op, at)
-	if closes {
-		g.Add("close", must[Operator](t)(NewClose(CloseSpec{Name: "c", Input: op.Layout(), End: 1, Row: []int{0, 2, 3, 4}}, m, Memory{})), at)
-	}
+	g.Add("windows", op, at)
 	return &events{g, m, op.(*aggregate)}
 }
 
@@ -95,56 +92,28 @@ func TestWatermarkIsOfPositions(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		rows := eventRows(rng, 40)
-		for _, closes := range []bool{false, true} {
-			one := newEvents(t, closes, false)
-			want := one.feed(t, rows, func() int { return 1 })
-			for _, letGo := range []bool{false, true} {
-				x := newEvents(t, closes, letGo)
-				got := x.feed(t, rows, func() int { return 1 + rng.IntN(6) })
-				if !got.Equal(want) {
-					t.Fatalf("seed %d closes %v letGo %v:\n%sand not\n%s", seed, closes, letGo, got.Print(), want.Print())
-				}
-				if a, b := fmt.Sprint(x.mark.At()), fmt.Sprint(one.mark.At()); a != b || x.mark.Late() != one.mark.Late() {
-					t.Fatalf("seed %d: watermark %s, late %d and not %s, %d", seed, a, x.mark.Late(), b, one.mark.Late())
-				}
-				if letGo {
-					for _, r := range x.agg.sets[0].multisets {
-						if n := r.table.Keys(); n > 4 {
-							t.Fatalf("seed %d: %d windows are kept", seed, n)
-						}
+		one := newEvents(t, false)
+		want := one.feed(t, rows, func() int { return 1 })
+		for _, letGo := range []bool{false, true} {
+			x := newEvents(t, letGo)
+			got := x.feed(t, rows, func() int { return 1 + rng.IntN(6) })
+			if !got.Equal(want) {
+				t.Fatalf("seed %d letGo %v:\n%sand not\n%s", seed, letGo, got.Print(), want.Print())
+			}
+			if a, b := fmt.Sprint(x.mark.At()), fmt.Sprint(one.mark.At()); a != b || x.mark.Late() != one.mark.Late() {
+				t.Fatalf("seed %d: watermark %s, late %d and not %s, %d", seed, a, x.mark.Late(), b, one.mark.Late())
+			}
+			if letGo {
+				for _, r := range x.agg.sets[0].multisets {
+					if n := r.table.Keys(); n > 4 {
+						t.Fatalf("seed %d: %d windows are kept", seed, n)
 					}
 				}
 			}
-			late += one.mark.Late()
 		}
+		late += one.mark.Late()
 	}
 	if late == 0 {
 		t.Fatal("nothing was late")
-	}
-}
-
-// TestClosingIsFinal: each window is given once, whole, and never changes.
-func TestClosingIsFinal(t *testing.T) {
-	for seed := range uint64(30) {
-		rng := rand.New(rand.NewPCG(seed, 6))
-		x := newEvents(t, true, true)
-		given := map[uint64]bool{}
-		for _, p := range eventRows(rng, 60) {
-			b := zset.New(eventLayout)
-			for _, r := range p {
-				putEvent(b, r)
-			}
-			out := must[*zset.Batch](t)(x.graph.Step(context.Background(), 0, b))
-			for i, w := range out.Weights {
-				window := out.Row(i)[1]
-				if w != 1 || given[window] {
-					t.Fatalf("seed %d: %s", seed, out.Print())
-				}
-				given[window] = true
-			}
-		}
-		if len(given) == 0 {
-			t.Fatalf("seed %d: no window was closed", seed)
-		}
 	}
 }
