@@ -22,7 +22,7 @@ import (
 type rowJoin struct {
 	sides  [2]side
 	rules  [2]rule
-	counts [2]*state.Table // row → weight, partners, partners that are NULL
+	counts [2]*partners // nil: rows of the side are not given by themselves
 	pairs  bool
 	aware  bool
 	asm    *assembler
@@ -31,16 +31,8 @@ type rowJoin struct {
 
 	found [][2]int64 // of each prepared row: partners, and those that are NULL
 	flips []uint64   // ref<<32 | number<<2 | verdict before
-	own   []state.Ref
 	mute  *zset.Batch
 }
-
-const (
-	countWeight = iota
-	countMatched
-	countUnknown
-	countWords
-)
 
 func newRowJoin(name string, s JoinSpec, t Tables) (Loader, error) {
 	j := &rowJoin{rules: s.Kind.rules(), pairs: s.Kind.pairs(), aware: s.NullAware, asm: s.assembler(), cand: newCandidates(&s)}
@@ -57,7 +49,7 @@ func newRowJoin(name string, s JoinSpec, t Tables) (Loader, error) {
 			continue
 		}
 		var err error
-		if j.counts[n], err = t.Table(name+suffix+".partners", state.Spec{Key: in.Layout, Payload: countWords}); err != nil {
+		if j.counts[n], err = newPartners(name+suffix+".partners", &s, n, t); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +74,13 @@ func (j *rowJoin) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 }
 
 func (j *rowJoin) stored() error {
-	return stores(j.sides[0].table, j.sides[1].table, j.counts[0], j.counts[1])
+	tables := []*state.Table{j.sides[0].table, j.sides[1].table}
+	for _, c := range j.counts {
+		if c != nil {
+			tables = append(tables, c.table)
+		}
+	}
+	return stores(tables...)
 }
 
 func (j *rowJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out *zset.Batch, loading bool) error {
@@ -112,7 +110,7 @@ func (j *rowJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out
 			j.found[p.who][1] += p.theirs
 		}
 		if counts != nil {
-			j.partner(counts, 1-n, p)
+			j.partner(counts, 1-n, s.keys, p)
 		}
 	})
 	if err != nil {
@@ -144,11 +142,11 @@ func (j *rowJoin) verdict(p []uint64) verdict {
 	return unmatched
 }
 
-// partner counts a pair for its row of side n, which is in the state.
-func (j *rowJoin) partner(counts *state.Table, n int, p pair) {
+// partner counts a pair for its row of side n, which is in the state. keys are those of the other side's rows, and the pair's.
+func (j *rowJoin) partner(counts *partners, n int, keys *zset.Batch, p pair) {
 	r, h := j.cand.half(p.i, n)
-	ref, _ := counts.Upsert(r, h)
-	c := counts.Payload(ref)
+	ref := counts.of(keys.Row(p.who), keys.Heap, r, h)
+	c := counts.table.Payload(ref)
 	before := j.verdict(c)
 	if p.verdict == matched {
 		c[countMatched] += uint64(p.mine)
@@ -161,7 +159,7 @@ func (j *rowJoin) partner(counts *state.Table, n int, p pair) {
 }
 
 // settle gives what changes for the rows of side n whose verdict has.
-func (j *rowJoin) settle(counts *state.Table, n int, out *zset.Batch) {
+func (j *rowJoin) settle(counts *partners, n int, out *zset.Batch) {
 	slices.Sort(j.flips)
 	last := state.None
 	for _, x := range j.flips {
@@ -170,7 +168,7 @@ func (j *rowJoin) settle(counts *state.Table, n int, out *zset.Batch) {
 			continue
 		}
 		last = ref
-		c := counts.Peek(ref)
+		c := counts.table.Peek(ref)
 		before, now := verdict(x&3), j.verdict(c)
 		if before == now {
 			continue
@@ -180,7 +178,7 @@ func (j *rowJoin) settle(counts *state.Table, n int, out *zset.Batch) {
 			sign    int64
 		}{{before, -1}, {now, 1}} {
 			if j.rules[n][v.verdict] {
-				j.asm.solo(out, n, counts.Key(ref), 1, nil, v.sign*int64(c[countWeight]), counts.Heap(), v.verdict)
+				counts.give(out, ref, v.sign*int64(c[countWeight]), v.verdict)
 			}
 		}
 	}
@@ -188,10 +186,10 @@ func (j *rowJoin) settle(counts *state.Table, n int, out *zset.Batch) {
 
 // arrive keeps the counts of the prepared rows of side n, and gives the rows.
 func (j *rowJoin) arrive(n int, out *zset.Batch) {
-	s, counts := &j.sides[n], j.counts[n]
-	j.own = counts.UpsertAll(s.rows, j.own)
+	s, counts := &j.sides[n], j.counts[n].table
+	own := j.counts[n].all(s.keys, s.rows)
 	gone := false
-	for i, ref := range j.own {
+	for i, ref := range own {
 		c := counts.Payload(ref)
 		c[countWeight] += uint64(s.rows.Weights[i])
 		c[countMatched], c[countUnknown] = uint64(j.found[i][0]), uint64(j.found[i][1])
@@ -203,8 +201,8 @@ func (j *rowJoin) arrive(n int, out *zset.Batch) {
 	if !gone {
 		return
 	}
-	slices.Sort(j.own)
-	for _, ref := range slices.Compact(j.own) {
+	slices.Sort(own)
+	for _, ref := range slices.Compact(own) {
 		if counts.Peek(ref)[countWeight] == 0 {
 			counts.Remove(ref)
 		}
@@ -228,10 +226,10 @@ func (j *rowJoin) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 		if counts == nil {
 			continue
 		}
-		counts.Each(func(ref state.Ref) bool {
-			c := counts.Peek(ref)
+		counts.table.Each(func(ref state.Ref) bool {
+			c := counts.table.Peek(ref)
 			if v := j.verdict(c); j.rules[n][v] {
-				j.asm.solo(out, n, counts.Key(ref), 1, nil, int64(c[countWeight]), counts.Heap(), v)
+				counts.give(out, ref, int64(c[countWeight]), v)
 			}
 			return true
 		})

@@ -16,6 +16,7 @@ type side struct {
 	equal   []uint64     // null bits of the key fields in which NULL equals nothing
 	table   *state.Table // entries are rows; if counted, the payload is their number
 	counted bool
+	group   int // state.Spec.Group of table
 	number  [1]int64
 
 	narrow *assembler // the fields of a row that are needed, if they are not all
@@ -45,7 +46,7 @@ func (s *side) open(name string, in JoinSide, nullSafe []bool, counted bool, t T
 		s.layout = s.narrow.layout
 		s.pending = zset.New(s.layout)
 	}
-	spec := state.Spec{Key: s.computed.Layout, Entry: s.layout}
+	spec := state.Spec{Key: s.computed.Layout, Entry: s.layout, Group: s.group}
 	if s.counted = counted; counted {
 		spec.Entry, spec.Payload = nil, 1
 	}

@@ -80,6 +80,7 @@ func newNullAwareMark(name string, s JoinSpec, t Tables) (Loader, error) {
 	for i := range safe {
 		safe[i] = true
 	}
+	j.sides[0].group, j.sides[1].group = j.value, j.value
 	if err := j.sides[0].open(name+".left", s.Left, safe, false, t); err != nil {
 		return nil, err
 	}
