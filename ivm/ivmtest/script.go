@@ -16,19 +16,30 @@ import (
 
 // Run runs a script file. Its commands:
 //
-//	case NAME                    forgets everything: a new world
-//	table [append]               DDL of DuckDB; append: rows are never taken back
+//	case NAME [manual]           forgets everything: a new world. Each view has a copy over a store, to which checkpoints, crashes
+//	                             and the like happen by themselves, or, if manual, as the script says
+//	table [append] [watermark=COLUMN delay=D]
+//	                             DDL of DuckDB; append: rows are never taken back; a watermark D behind the newest time
 //	view NAME [zone=Z] [scale=N] [exact] [alone] [keys=(a,b)]
 //	                             a query; after a line WITHIN, what the rows are chosen from
 //	refuse                       a query that is refused; prints why
 //	step                         DML; every view follows, and is compared
+//	commit                       DML that is a commit of its own; the views are given it with the next step
 //	fail                         likewise, and at least one view has an error then; prints DuckDB's
 //	clock                        a time in UTC; the clock moves there
 //	changes NAME                 prints what the last step emitted
 //	rows NAME                    prints the view
 //	explain NAME                 prints the view's plan
+//	late NAME                    prints the changes that the last step dropped as late
+//	state NAME                   prints how many records of state the view has
 //	inject NAME TABLE            lines of rows with weights, which only the view is given; prints its error. It ends the view
 //	drop NAME                    a view
+//	checkpoint [fault]           of all views; fault: the disk fails, and what was written before counts
+//	restore                      all views go on from their newest checkpoints, with the steps since
+//	rescale N                    all views are checkpointed and go on in N shards
+//	spill                        all that can be dropped from memory is
+//	backfill                     all views go on as they are made anew by loading
+//	interrupt [at=N]             DML; DuckDB is interrupted at the N-th call within the step, which is made again; prints in which views
 func Run(t *testing.T, l *Lab, path string) {
 	s := &script{t: t, lab: l}
 	datadriven.RunTest(t, path, s.command)
@@ -74,6 +85,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		var err error
 		if s.world, err = s.lab.World(ctx); err == nil {
 			s.world.Split = uint64(s.cases)
+			s.world.Manual = len(d.CmdArgs) > 1 && d.CmdArgs[1].Key == "manual"
 		}
 		return "", err
 	}
@@ -83,14 +95,16 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	w := s.world
 	var v *View
 	switch d.Cmd {
-	case "changes", "rows", "explain", "inject", "drop":
+	case "changes", "rows", "explain", "inject", "drop", "late", "state":
 		if v = w.Named(d.CmdArgs[0].Key); v == nil {
 			return "", fmt.Errorf("there is no view %s", d.CmdArgs[0].Key)
 		}
 	}
 	switch d.Cmd {
 	case "table":
-		return "", w.Table(ctx, d.Input, len(d.CmdArgs) > 0)
+		return "", s.table(ctx, d)
+	case "commit":
+		return "", w.Commit(ctx, d.Input)
 	case "view":
 		return "", s.view(ctx, d)
 	case "refuse":
@@ -118,6 +132,14 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 			return "", err
 		}
 		return "", w.Clock(ctx, at.UnixMicro())
+	case "late":
+		return late(v), nil
+	case "state":
+		n := 0
+		for _, t := range *v.main.Maintained.(*graphView).tables {
+			n += t.Keys()
+		}
+		return fmt.Sprintln(n), nil
 	case "changes":
 		return v.last.Print(), nil
 	case "rows":
@@ -128,8 +150,91 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		return s.inject(ctx, v, d)
 	case "drop":
 		return "", w.forget(v)
+	case "checkpoint", "restore", "rescale", "spill":
+		for _, v := range w.views {
+			if err := happen(ctx, v, d); err != nil {
+				return "", fmt.Errorf("view %s: %w", v.Name, err)
+			}
+		}
+		return "", nil
+	case "backfill":
+		for _, v := range w.views {
+			if err := v.backfill(ctx); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	case "interrupt":
+		n := 1
+		if len(d.CmdArgs) > 0 {
+			d.ScanArgs(t, "at", &n)
+		}
+		hit, err := w.interrupt(ctx, d.Input, n)
+		return strings.Join(append(hit, ""), "\n"), err
 	}
 	return "", errors.New("unknown command")
+}
+
+// happen does to the copy of a view over a store what the command says.
+func happen(ctx context.Context, v *View, d *datadriven.TestData) error {
+	s, err := v.overStore()
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.Cmd == "spill":
+		return s.spill()
+	case d.Cmd == "restore":
+		return s.reopen(ctx)
+	case d.Cmd == "rescale":
+		n, err := strconv.Atoi(d.CmdArgs[0].Key)
+		if err != nil {
+			return err
+		}
+		return s.rescale(ctx, n)
+	case len(d.CmdArgs) > 0:
+		return s.failCheckpoint(ctx)
+	}
+	return s.checkpoint(ctx, true)
+}
+
+// late is the late changes of the last step.
+func late(v *View) string {
+	var out strings.Builder
+	for _, l := range v.main.Maintained.(*graphView).behind {
+		fmt.Fprintf(&out, "%s at %d: %d, such as %s, %s behind\n", l.Source, l.Position, l.Changes, l.Row, time.Duration(l.Behind)*time.Microsecond)
+	}
+	return out.String()
+}
+
+func (s *script) table(ctx context.Context, d *datadriven.TestData) error {
+	column, delay, appendOnly := "", time.Duration(0), false
+	for _, a := range d.CmdArgs {
+		var err error
+		switch a.Key {
+		case "append":
+			appendOnly = true
+		case "watermark":
+			column = a.Vals[0]
+		case "delay":
+			delay, err = time.ParseDuration(a.Vals[0])
+		default:
+			err = fmt.Errorf("unknown option %s", a.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	n := len(s.world.tables)
+	if err := s.world.Table(ctx, d.Input, appendOnly); err != nil || column == "" {
+		return err
+	}
+	for _, t := range s.world.tables[n:] {
+		if err := s.world.watermark(ctx, t, column, delay); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *script) view(ctx context.Context, d *datadriven.TestData) error {
@@ -172,7 +277,7 @@ func (s *script) fail(ctx context.Context, dml string) (string, error) {
 		if len(v.main.Errors()) == 0 {
 			continue
 		}
-		_, err := s.lab.oracle.read(ctx, at(v.SQL, s.world.now), v.TimeZone)
+		_, err := s.world.ask(ctx, at(v.SQL, s.world.now), v.TimeZone)
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		fmt.Fprintf(&out, "%s: %s\n", v.Name, first)
 	}

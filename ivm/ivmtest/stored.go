@@ -19,7 +19,9 @@ import (
 type storedView struct {
 	engine Dataflow
 	def    Definition
-	fs     *vfs.MemFS
+	fs     vfs.FS
+	disk   *diskFault
+	manual bool // nothing happens by itself
 	*graphView
 	tables *storedTables
 	steps  int
@@ -99,7 +101,9 @@ func (v *storedView) checkpoint(ctx context.Context, give bool) error {
 	}
 	err := c.Commit(ctx)
 	v.tables.Store.Settle()
-	v.since = nil
+	if err == nil {
+		v.since = nil
+	}
 	return err
 }
 
@@ -111,6 +115,9 @@ func (v *storedView) Step(ctx context.Context, now int64, deltas map[string]*zse
 	out := given.Clone()
 	v.steps++
 	v.since = append(v.since, moment{now, deltas})
+	if v.manual {
+		return out, nil
+	}
 	switch v.steps % 6 {
 	case 1, 3:
 		if err = v.checkpoint(ctx, true); err == nil {
@@ -143,11 +150,16 @@ func (v *storedView) spill() error {
 
 // reopen goes on from the newest checkpoint.
 func (v *storedView) reopen(ctx context.Context) error {
+	return v.reopenIn(ctx, v.next())
+}
+
+func (v *storedView) reopenIn(ctx context.Context, parallel int) error {
 	before := len(v.Errors())
-	if err := v.Close(); err != nil {
+	if err := v.Close(); err != nil && !v.disk.hit { // a store that could not write says so again
 		return err
 	}
-	if err := v.open(ctx, v.next()); err != nil {
+	v.disk.hit = false
+	if err := v.open(ctx, parallel); err != nil {
 		return err
 	}
 	if after := len(v.Errors()); after != before {

@@ -128,9 +128,12 @@ func (v *View) step(ctx context.Context, deltas map[string]*zset.Batch) (err err
 func (v *View) compare(ctx context.Context) error {
 	l := v.world.lab
 	sql := at(v.SQL, v.world.now)
-	want, refused := l.oracle.read(ctx, sql, v.TimeZone)
+	want, refused := v.world.ask(ctx, sql, v.TimeZone)
 	has := v.main.Errors()
 	l.Counts.Comparisons.Add(1)
+	if err := v.compareLate(); err != nil {
+		return err
+	}
 	switch {
 	case refused != nil && len(has) == 0:
 		return v.wrong("DuckDB says: %v; the view has no error and the rows\n%s", refused, cut(v.main.rows.Print(), 20))
@@ -195,7 +198,7 @@ func (v *View) allowed(ctx context.Context, sql string) error {
 		"places that are wrong":         "(SELECT " + w.Keys + " FROM temp.ivm_view) EXCEPT ALL (SELECT " + w.Keys + " FROM (" + sql + "))",
 		"places that are missing":       "(SELECT " + w.Keys + " FROM (" + sql + ")) EXCEPT ALL (SELECT " + w.Keys + " FROM temp.ivm_view)",
 	} {
-		bad, err := o.read(ctx, query, v.TimeZone)
+		bad, err := v.world.ask(ctx, query, v.TimeZone)
 		if err != nil {
 			return err
 		}
@@ -247,7 +250,7 @@ func (v *View) rebuildBy(ctx context.Context, load bool) (err error) {
 	if err != nil {
 		return v.wrong("%s: %v", how, err)
 	}
-	if err := v.same(r, how); err != nil || !load {
+	if err := v.same(r, how); err != nil || !load || v.eventful() { // what is behind a watermark is not taken back
 		return err
 	}
 	// A view that was loaded goes on: everything is taken back.
@@ -292,6 +295,10 @@ func (v *View) cut(deltas map[string]*zset.Batch) []map[string]*zset.Batch {
 	for _, t := range v.world.tables {
 		d := deltas[t.source.Name]
 		if d == nil {
+			continue
+		}
+		if t.event != nil { // commits stay whole, and in their order
+			cutCommits(v.random, d, out, t.source.Name)
 			continue
 		}
 		put := func(at, row int, w int64) {

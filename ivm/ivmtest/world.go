@@ -17,14 +17,19 @@ type World struct {
 	tables []*table
 	views  []*View
 	now    int64
+	commit uint64 // number of the newest one
 
 	// Split is how the histories of second copies of the views are cut into pieces; 0: there are no copies.
 	Split uint64
+	// Manual says that nothing happens to views over a store but what is asked for.
+	Manual bool
 }
 
 type table struct {
-	source *plan.Source
-	rows   *zset.Batch // as they are after the last step
+	source  *plan.Source
+	rows    *zset.Batch // as they are after the last commit
+	pending *zset.Batch // changes that the views have not been given
+	event   *eventTime  // nil: without watermark
 }
 
 // Table makes tables by DDL.
@@ -97,19 +102,50 @@ func (w *World) Step(ctx context.Context, dml string) error {
 	return errors.Join(errs...)
 }
 
-// deltas is what the tables' rows have changed since the last step.
-func (w *World) deltas(ctx context.Context) (map[string]*zset.Batch, error) {
-	w.lab.Counts.Steps.Add(1)
-	deltas := map[string]*zset.Batch{}
+// Commit runs DML as a commit of its own, which the views are given with the next step.
+func (w *World) Commit(ctx context.Context, dml string) error {
+	return errors.Join(w.Exec(ctx, dml), w.note(ctx))
+}
+
+// note notes what the tables' rows have changed since the last commit.
+func (w *World) note(ctx context.Context) error {
+	w.commit++
 	for _, t := range w.tables {
 		rows, err := w.read(ctx, t)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if d := minus(rows, t.rows); d.Len() > 0 {
-			deltas[t.source.Name] = d
-		}
+		d := minus(rows, t.rows)
 		t.rows = rows
+		switch {
+		case d.Len() == 0:
+		case t.event != nil:
+			t.pending = positioned(d, w.commit, t.pending)
+			if err := errors.Join(t.event.take(d), w.show(ctx, t)); err != nil {
+				return err
+			}
+		case t.pending == nil:
+			t.pending = d
+		default:
+			t.pending.AppendBatch(d)
+			t.pending.Consolidate()
+		}
+	}
+	return nil
+}
+
+// deltas is what the tables' rows have changed since the last step.
+func (w *World) deltas(ctx context.Context) (map[string]*zset.Batch, error) {
+	w.lab.Counts.Steps.Add(1)
+	if err := w.note(ctx); err != nil {
+		return nil, err
+	}
+	deltas := map[string]*zset.Batch{}
+	for _, t := range w.tables {
+		if t.pending != nil && t.pending.Len() > 0 {
+			deltas[t.source.Name] = t.pending
+		}
+		t.pending = nil
 	}
 	return deltas, nil
 }
@@ -146,6 +182,14 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 		return nil, &Refused{def.Plan.Reasons}
 	}
 	v := &View{Name: name, Definition: def, world: w, o: o}
+	for _, t := range w.tables {
+		if t.event != nil && t.event.known && v.reads(t) {
+			return nil, errors.New("views of a table with a watermark are made before its rows come: their watermarks would differ")
+		}
+		if t.pending != nil && t.pending.Len() > 0 {
+			return nil, errors.New("a view is made of what has been stepped")
+		}
+	}
 	if v.main, err = v.open(ctx); err != nil {
 		return nil, err
 	}
@@ -158,6 +202,9 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 	if w.Split != 0 {
 		if v.stored, err = v.run(w.lab.engine.OpenStored(ctx, v.Definition)); err != nil {
 			return nil, errors.Join(err, v.close())
+		}
+		if s, ok := v.stored.Maintained.(*storedView); ok {
+			s.manual = w.Manual
 		}
 	}
 	w.views = append(w.views, v)
@@ -182,14 +229,18 @@ func (w *World) Plan(ctx context.Context, sql string, o Options) (Definition, er
 func (w *World) whole() map[string]*zset.Batch {
 	all := map[string]*zset.Batch{}
 	for _, t := range w.tables {
-		if t.rows.Len() > 0 {
-			all[t.source.Name] = t.rows
+		rows := t.rows
+		if t.event != nil {
+			rows = positioned(t.event.seen, w.commit, nil)
+		}
+		if rows.Len() > 0 {
+			all[t.source.Name] = rows
 		}
 	}
 	return all
 }
 
-// View is a view of that name, or nil.
+// Named is a view of that name, or nil.
 func (w *World) Named(name string) *View {
 	for _, v := range w.views {
 		if v.Name == name {
@@ -215,5 +266,5 @@ func (w *World) Drop(ctx context.Context) error {
 		errs = append(errs, v.close())
 	}
 	w.views = nil
-	return errors.Join(append(errs, w.lab.oracle.exec(ctx, "USE main; DROP SCHEMA "+w.schema+" CASCADE"))...)
+	return errors.Join(append(errs, w.lab.oracle.exec(ctx, "USE main; DROP SCHEMA "+w.schema+" CASCADE; DROP SCHEMA IF EXISTS "+w.schema+"_seen CASCADE"))...)
 }
