@@ -33,16 +33,18 @@ var (
 	Fenced             = define("FENCED", Conflict, "Another server owns this object now; nothing was published.")
 
 	// the lake
-	LakeUnsupported  = define("LAKE_FORMAT_UNSUPPORTED", Precondition, "The lake's format, options or extension version is one the server does not write.")
-	LakeUnreadable   = define("LAKE_UNREADABLE", Precondition, "The lake's catalog or data folder cannot be opened.")
-	LakeLocked       = define("LAKE_LOCKED", Precondition, "Another process holds this embedded lake.")
-	CatalogRefused   = define("CATALOG_NOT_SUPPORTED", Invalid, "The catalog kind is not supported.")
-	CatalogGone      = define("CATALOG_UNREACHABLE", Unavailable, "The catalog database cannot be reached.")
-	ExtensionMissing = define("EXTENSION_MISSING", Precondition, "A DuckDB extension is not installed.")
-	ExtensionInvalid = define("EXTENSION_INVALID", Precondition, "A DuckDB extension has the wrong version, checksum or signature.")
-	HistoryExpired   = define("CHANGE_HISTORY_EXPIRED", Precondition, "Snapshots that are needed are expired.")
-	HistoryRewritten = define("CHANGE_HISTORY_REWRITTEN", Precondition, "Files that hold needed history were replaced.")
-	ExcessRetraction = define("EXCESS_RETRACTION", Precondition, "A source took back a row more often than it had given it.")
+	LakeUnsupported    = define("LAKE_FORMAT_UNSUPPORTED", Precondition, "The lake's format, options or extension version is one the server does not write.")
+	LakeUnreadable     = define("LAKE_UNREADABLE", Precondition, "The lake's catalog or data folder cannot be opened.")
+	LakeLocked         = define("LAKE_LOCKED", Precondition, "Another process holds this embedded lake.")
+	CatalogRefused     = define("CATALOG_NOT_SUPPORTED", Invalid, "The catalog kind is not supported.")
+	CatalogGone        = define("CATALOG_UNREACHABLE", Unavailable, "The catalog database cannot be reached.")
+	ExtensionMissing   = define("EXTENSION_MISSING", Precondition, "A DuckDB extension is not installed.")
+	ExtensionInvalid   = define("EXTENSION_INVALID", Precondition, "A DuckDB extension has the wrong version, checksum or signature.")
+	HistoryExpired     = define("CHANGE_HISTORY_EXPIRED", Precondition, "Snapshots that are needed are expired.")
+	HistoryRewritten   = define("CHANGE_HISTORY_REWRITTEN", Precondition, "Files that hold needed history were replaced.")
+	SourceInconsistent = define("SOURCE_INCONSISTENT", Precondition, "A source of a streaming view took back rows that it had not given.")
+	ResultChanged      = define("RESULT_CHANGED", Conflict, "Another program wrote to the table of a streaming view; the view undoes that.")
+	ExcessRetraction   = define("EXCESS_RETRACTION", Precondition, "A source took back a row more often than it had given it.")
 
 	// materialized views
 	ViewNotFound      = define("MATERIALIZED_VIEW_NOT_FOUND", NotFound, "No materialized view has this name.")
@@ -62,6 +64,9 @@ var (
 	SourceChanged     = define("SOURCE_CHANGED", Precondition, "A source table or used column was dropped or changed its type.")
 	RefreshConflict   = define("REFRESH_CONFLICT", Conflict, "Another refresh of the view published first.")
 
+	// streaming views
+	NotReady  = define("MATERIALIZED_VIEW_NOT_READY", Precondition, "The streaming view has no complete first result yet.")
+	RowFailed = define("ROW_FAILED", Precondition, "A row of a source cannot be computed; the view serves its last result until that row is gone and it is restarted.")
 	// jobs and query handles
 	JobNotFound       = define("JOB_NOT_FOUND", NotFound, "No job has this id for this caller.")
 	JobInterrupted    = define("JOB_INTERRUPTED", Unavailable, "The server that ran the job stopped; the job was not finished.")

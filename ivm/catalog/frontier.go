@@ -16,6 +16,8 @@ type Frontier struct {
 	Tables map[string]int64 `json:"tables"`
 	// Views has, for each view read directly, the snapshot that published the content that was read.
 	Views map[string]int64 `json:"views,omitempty"`
+	// Clock is what now() is in the content of a streaming view, in µs since 1970 UTC.
+	Clock int64 `json:"clock,omitempty"`
 	// Read has what was known of each view the content comes from, those that these read too.
 	Read map[string]ReadView `json:"read,omitempty"`
 }

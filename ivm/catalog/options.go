@@ -17,6 +17,8 @@ type Options struct {
 	RefreshCron     string         // "": no cron
 	RefreshTimezone string         // "": UTC; only with RefreshCron
 	MaxStaleness    *time.Duration // nil: any
+	// Stream are those of a streaming view that were given, by name; max_staleness is not among them.
+	Stream ddl.Options
 }
 
 // Set gives the options after SET (or the WITH of a CREATE, on the zero

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -162,6 +163,19 @@ func (n *node) due(now int64) bool {
 	}
 	t, ok := n.op.(Timed)
 	return ok && t.Due(now)
+}
+
+// Timed says that the output may change with the clock alone.
+func (g *Graph) Timed() bool {
+	return slices.ContainsFunc(g.nodes, func(n *node) bool { _, ok := n.op.(Timed); return ok })
+}
+
+// Due says that a step at this clock would change the output although no source changes.
+func (g *Graph) Due(now int64) bool {
+	return slices.ContainsFunc(g.nodes, func(n *node) bool {
+		t, ok := n.op.(Timed)
+		return ok && t.Due(now)
+	})
 }
 
 // keep closes x, if it can be closed, with the graph.

@@ -1,0 +1,236 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// place is where a member is to come to.
+type place struct {
+	frontier  int64
+	published int64 // lake snapshot that shows the results of the views it reads at the frontier
+}
+
+// target says where the views that a member reads are now, or where the lake is.
+type target func(ctx context.Context) (place, error)
+
+// make makes a member and brings it to where the views that it reads are, or to near the lake's head.
+func (c *Config) make(ctx context.Context, k making, to target, say func(State, Reason)) (m *member, err error) {
+	m, p, there, err := open(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	ok := false
+	defer func() {
+		if !ok {
+			if e := m.close(); e != nil {
+				c.Log.Warn("closing a streaming view that could not begin", "view", m.name(), "error", e)
+			}
+		}
+	}()
+	how, why := Begin(k.generation, k.view.Published, p, there && m.graph.Stepped())
+	if how != First && k.clean {
+		how, why = Again, "it is rebuilt"
+	}
+	if how == Again {
+		c.Log.Warn("the state of a streaming view is computed anew", "view", m.name(), "why", why)
+	}
+	if how != Resume && there {
+		// What is in the store is of another time.
+		if err := m.close(); err != nil {
+			return nil, err
+		}
+		k.clean = true
+		if m, _, _, err = open(ctx, c, k); err != nil {
+			return nil, err
+		}
+	}
+	if how == Resume {
+		say(Recovering, Reason{Message: "it goes on from its last checkpoint"})
+		err = m.resume(ctx, p)
+	} else {
+		say(Backfilling, Reason{Message: "its content is computed from its sources"})
+		err = m.load(ctx, k, to)
+	}
+	if err == nil {
+		err = m.catchUp(ctx, to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ok = true
+	return m, nil
+}
+
+// load computes the content of a new generation, or of one whose state is lost.
+func (m *member) load(ctx context.Context, k making, to target) error {
+	at, err := to(ctx)
+	if err != nil {
+		return err
+	}
+	if k.mode == Future && k.boundary == 0 {
+		k.boundary = at.frontier
+	}
+	if k.mode == Future {
+		m.after = k.boundary
+	}
+	m.frontier, m.published = at.frontier, at.published
+	if err := m.hold(ctx, point{Frontier: at.frontier, Published: at.published}); err != nil {
+		return err
+	}
+	m.clock = max(m.c.Now().UnixMicro(), m.served.Clock)
+	content, err := m.graph.Load(ctx, m.clock, func(i int, take func(*zset.Batch) error) error {
+		in := m.inputs[i]
+		r, from := in.reading, at.frontier
+		if in.stream {
+			from = at.published
+		}
+		if r.After = m.after; r.After >= from && m.after > 0 {
+			return nil
+		}
+		return m.c.Source.Content(ctx, r, from, func(b *zset.Batch) error {
+			m.figures.read(b.Len())
+			return take(b)
+		})
+	})
+	if err != nil {
+		return inconsistent(err)
+	}
+	m.pending, m.fresh = content.Clone(), true
+	m.errors = m.graph.Errors()
+	m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
+	return err
+}
+
+// resume goes on from a checkpoint over what was published since.
+func (m *member) resume(ctx context.Context, p point) error {
+	m.frontier, m.clock, m.published, m.after = p.Frontier, p.Clock, p.Published, p.After
+	m.saved, m.savedAt = p, m.c.Now()
+	var err error
+	if m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), p.Result); err != nil {
+		return err
+	}
+	if err := m.hold(ctx, p); err != nil {
+		return err
+	}
+	for m.frontier < m.served.Frontier || m.clock < m.served.Clock {
+		l, err := m.leap(ctx, place{m.served.Frontier, m.served.Published})
+		if err != nil {
+			return err
+		}
+		if l.to == m.served.Frontier {
+			l.clock = m.served.Clock
+		}
+		if err := m.follow(ctx, l); err != nil {
+			return err
+		}
+	}
+	m.pending = nil // it is published
+	m.errors = m.graph.Errors()
+	return nil
+}
+
+// leap is the next one of a member by itself.
+func (m *member) leap(ctx context.Context, to place) (*leap, error) {
+	l := &leap{to: to.frontier, clock: m.clock, published: to.published, cluster: []*member{m}}
+	if m.frontier >= to.frontier {
+		return l, nil
+	}
+	tables := map[int64]bool{}
+	streams := false
+	for _, in := range m.inputs {
+		if in.stream {
+			streams = true // between here and there, nobody knows which snapshot shows what
+		} else {
+			tables[in.reading.TableID] = true
+		}
+	}
+	commits, err := m.c.Source.Commits(ctx, m.frontier, to.frontier)
+	if err != nil {
+		return nil, err
+	}
+	most := limits{rows: catchUpRows}
+	if streams {
+		most.rows = 0
+	}
+	w := choose(commits, m.frontier, to.frontier, tables, most)
+	if len(w.schema) > 0 {
+		if err := m.checkSchema(ctx, w.to); err != nil {
+			return nil, err
+		}
+	}
+	if streams && w.to < to.frontier {
+		// A snapshot that may have changed columns has not changed those that are used, or it would have been an error above: take all.
+		w.touched, w.to = nil, to.frontier
+	}
+	l.to, l.touched = w.to, w.touched
+	return l, nil
+}
+
+// catchUpRows bounds what a member that catches up takes at once.
+const catchUpRows = 1 << 18
+
+// follow reads and makes one leap.
+func (m *member) follow(ctx context.Context, l *leap) error {
+	if err := m.read(ctx, l); err != nil {
+		return err
+	}
+	if err := m.step(ctx, l); err != nil {
+		return err
+	}
+	m.keep()
+	return nil
+}
+
+// catchUp brings the member to where it is to be, as it moves on; the last bit is left to its group.
+func (m *member) catchUp(ctx context.Context, to target) error {
+	for range 64 {
+		at, err := to(ctx)
+		if err != nil {
+			return err
+		}
+		if at.frontier <= m.frontier {
+			return nil
+		}
+		last := at.frontier
+		for m.frontier < last {
+			l, err := m.leap(ctx, at)
+			if err != nil {
+				return err
+			}
+			near := l.to == last && len(l.touched) == 0 && l.touched != nil
+			if err := m.follow(ctx, l); err != nil {
+				return err
+			}
+			if near {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// checkSchema says whether the tables that are read have, at a snapshot, the columns that are read.
+func (m *member) checkSchema(ctx context.Context, at int64) error {
+	uuids := make([]string, len(m.inputs))
+	for i, in := range m.inputs {
+		uuids[i] = in.reading.UUID
+	}
+	now, err := m.c.Source.Tables(ctx, uuids, at)
+	if err != nil {
+		return err
+	}
+	for _, in := range m.inputs {
+		t, ok := now[in.reading.UUID]
+		if !ok {
+			return fault.SourceChanged.Newf("table %s, which view %s reads, was dropped", in.reading.Name, m.name()).
+				WithHint("create it again with the same columns, or drop the view")
+		}
+		if err := sameColumns(t, in.reading.Columns, m.name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package stream
+
+import (
+	"context"
+	"slices"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
+)
+
+// components are the streaming views that belong together because one reads the other, each in topological order.
+func components(set *catalog.Set) [][]*catalog.View {
+	root := map[string]string{}
+	var find func(string) string
+	find = func(u string) string {
+		if root[u] != u {
+			root[u] = find(root[u])
+		}
+		return root[u]
+	}
+	var views []*catalog.View
+	for _, v := range set.RefreshOrder() {
+		if v.Kind == catalog.Streaming && v.Problem == nil {
+			views = append(views, v)
+			root[v.UUID] = v.UUID
+		}
+	}
+	for _, v := range views {
+		for _, src := range v.Sources {
+			if _, ok := root[src.UUID]; ok {
+				root[find(v.UUID)] = find(src.UUID)
+			}
+		}
+	}
+	var order []string
+	byRoot := map[string][]*catalog.View{}
+	for _, v := range views {
+		r := find(v.UUID)
+		if byRoot[r] == nil {
+			order = append(order, r)
+		}
+		byRoot[r] = append(byRoot[r], v)
+	}
+	out := make([][]*catalog.View, len(order))
+	for i, r := range order {
+		out[i] = byRoot[r]
+	}
+	return out
+}
+
+// release takes members out of their groups, which are halted; the others of those groups wait to be grouped again.
+func (s *Supervisor) release(which func(uuid string) bool) (out []*member) {
+	for g := range s.groups {
+		if !slices.ContainsFunc(s.membersOf(g), which) {
+			continue
+		}
+		var rest []*member
+		for _, m := range g.halt() {
+			if which(m.view.UUID) {
+				out = append(out, m)
+				s.mu.Lock()
+				delete(s.groupOf, m.view.UUID)
+				s.mu.Unlock()
+			} else {
+				rest = append(rest, m)
+			}
+		}
+		delete(s.groups, g)
+		s.idle = append(s.idle, rest...)
+	}
+	return out
+}
+
+// gone notes that a view's member has left its group by itself.
+func (s *Supervisor) gone(uuid string) {
+	s.mu.Lock()
+	g := s.groupOf[uuid]
+	delete(s.groupOf, uuid)
+	s.mu.Unlock()
+	if g != nil && len(s.membersOf(g)) == 0 {
+		g.halt()
+		delete(s.groups, g)
+	}
+}
+
+// membersOf are the views whose group it is.
+func (s *Supervisor) membersOf(g *group) (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for u, x := range s.groupOf {
+		if x == g {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// regroup puts the members that belong together, with new ones, into groups of their own. Groups that stay as they are go on.
+func (s *Supervisor) regroup(ctx context.Context, added []*member) {
+	s.idle = append(s.idle, added...)
+	if len(s.idle) == 0 {
+		return
+	}
+	s.mu.Lock()
+	set := s.latest
+	s.mu.Unlock()
+	for _, component := range components(set) {
+		s.compose(ctx, component)
+	}
+	for _, m := range s.idle { // the view is gone
+		s.end(m)
+	}
+	s.idle = nil
+}
+
+// compose makes one group of a component's members, if there are any that have none.
+func (s *Supervisor) compose(ctx context.Context, component []*catalog.View) {
+	in := func(m *member) int {
+		return slices.IndexFunc(component, func(v *catalog.View) bool { return v.UUID == m.view.UUID })
+	}
+	var members []*member
+	for i := 0; i < len(s.idle); {
+		if in(s.idle[i]) < 0 {
+			i++
+			continue
+		}
+		members = append(members, s.idle[i])
+		s.idle = slices.Delete(s.idle, i, i+1)
+	}
+	if len(members) == 0 {
+		return
+	}
+	for g := range s.groups {
+		if slices.ContainsFunc(s.membersOf(g), func(u string) bool {
+			return slices.ContainsFunc(component, func(v *catalog.View) bool { return v.UUID == u })
+		}) {
+			members = append(members, g.halt()...)
+			delete(s.groups, g)
+		}
+	}
+	slices.SortFunc(members, func(a, b *member) int { return in(a) - in(b) })
+	g := newGroup(&s.c, s.log, s.tell, members)
+	s.groups[g] = true
+	s.mu.Lock()
+	for _, m := range members {
+		s.groupOf[m.view.UUID] = g
+	}
+	s.mu.Unlock()
+	s.wg.Add(1)
+	go s.runGroup(ctx, g)
+	g.wake()
+}
+
+// runGroup runs a group.
+func (s *Supervisor) runGroup(ctx context.Context, g *group) {
+	defer s.wg.Done()
+	g.run(ctx)
+}

@@ -1,0 +1,247 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
+)
+
+// group is members that read each other, or one that reads none: one goroutine steps them together.
+type group struct {
+	c       *Config
+	log     *commitLog
+	tell    func(any)
+	tables  map[int64]bool // that are read and are no streaming views
+	results map[int64]bool // that are written
+	foreign atomic.Bool    // somebody else may have written into a result
+
+	members []*member // in topological order; the goroutine's
+	poke    chan struct{}
+	stop    chan struct{}
+	done    chan struct{}
+	once    sync.Once
+
+	mu     sync.Mutex
+	at     place         // of the members, when all that they had was published
+	placed chan struct{} // closed when that is known
+}
+
+// report is what a group has to say of one of its members, which it has let go.
+type report struct {
+	m     *member
+	state State
+	cause error
+	again bool // it may go on by itself, from its checkpoint
+	clean bool // its state is of no use
+}
+
+func newGroup(c *Config, log *commitLog, tell func(any), members []*member) *group {
+	g := &group{
+		c: c, log: log, tell: tell, members: members, tables: map[int64]bool{}, results: map[int64]bool{},
+		poke: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), placed: make(chan struct{}),
+	}
+	for _, m := range members {
+		m.base(g.tables)
+		g.results[m.view.Table.ID] = true
+	}
+	g.note()
+	return g
+}
+
+// wake says that there may be work.
+func (g *group) wake() {
+	select {
+	case g.poke <- struct{}{}:
+	default: // it has not looked yet
+	}
+}
+
+// halt ends the group after the epoch that it is in; its members are then the caller's.
+func (g *group) halt() []*member {
+	g.once.Do(func() { close(g.stop) })
+	<-g.done
+	return g.members
+}
+
+// where is the members' common place; it waits until they have one.
+func (g *group) where(ctx context.Context) (place, error) {
+	select {
+	case <-g.placed:
+	case <-g.done:
+		return place{}, errMoved
+	case <-ctx.Done():
+		return place{}, ctx.Err()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.at, nil
+}
+
+// errMoved says that a group has ended while somebody asked for it.
+var errMoved = errors.New("the views that it reads are being put together anew")
+
+// note makes the members' place known, once all they have is published.
+func (g *group) note() {
+	at := place{}
+	for i, m := range g.members {
+		if i > 0 && m.frontier != at.frontier || m.waiting() && !m.erring() {
+			return
+		}
+		at = place{m.frontier, max(at.published, m.published)}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at == (place{}) && at != (place{}) {
+		close(g.placed)
+	}
+	g.at = at
+}
+
+// run steps the members until the group is halted, ctx ends or no member is left.
+func (g *group) run(ctx context.Context) {
+	defer close(g.done)
+	var wait time.Duration // after trouble
+	for len(g.members) > 0 {
+		select {
+		case <-g.stop:
+			return
+		case <-ctx.Done():
+			return
+		default:
+		}
+		worked, err := g.epoch(ctx)
+		if err != nil && ctx.Err() == nil {
+			wait = min(max(2*wait, 50*time.Millisecond), 5*time.Second)
+			g.c.Log.Warn("streaming views cannot go on", "views", g.names(), "error", err, "again in", wait)
+		} else {
+			wait = 0
+		}
+		more := g.upkeep(ctx)
+		if err == nil && (worked || more) {
+			continue
+		}
+		g.sleep(ctx, wait)
+	}
+}
+
+// sleep waits until something may have to be done.
+func (g *group) sleep(ctx context.Context, wait time.Duration) {
+	poke := g.poke
+	if wait > 0 {
+		poke = nil
+	} else if wait = g.nap(); wait == 0 {
+		wait = time.Hour
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-poke:
+	case <-g.stop:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// nap is how long the group may sleep without being woken: until its next checkpoint, tick or note to the catalog; 0 is for ever.
+func (g *group) nap() time.Duration {
+	next := time.Duration(0)
+	sooner := func(d time.Duration) {
+		d = max(d, time.Millisecond)
+		if next == 0 || d < next {
+			next = d
+		}
+	}
+	now := time.Now()
+	for _, m := range g.members {
+		if m.graph.Timed() {
+			sooner(m.options.Tick)
+		}
+		if m.touched && m.recorded != m.frontier {
+			sooner(reflectEvery)
+		}
+		if !m.waiting() && m.flight == nil && m.point() != m.saved {
+			every := m.options.Checkpoint
+			if !m.touched && m.saved.Epoch == m.served.Epoch {
+				every *= idleCheckpoints
+			}
+			sooner(every - now.Sub(m.savedAt))
+		}
+	}
+	return next
+}
+
+func (g *group) names() []string {
+	out := make([]string, len(g.members))
+	for i, m := range g.members {
+		out[i] = m.name()
+	}
+	return out
+}
+
+// upkeep goes on with checkpoints and says whether there is more of that to do at once.
+func (g *group) upkeep(ctx context.Context) (more bool) {
+	g.note()
+	now := time.Now()
+	settled := g.still()
+	if slices.ContainsFunc(settled, (*member).waiting) {
+		settled = nil
+	}
+	for _, m := range slices.Clone(g.members) {
+		again, err := m.advance(ctx)
+		if err == nil && slices.Contains(settled, m) && m.due(now) {
+			m.capture()
+			again = m.flight != nil
+		}
+		if err != nil {
+			g.drop(m, trouble(err))
+			continue
+		}
+		m.trim()
+		if m.announce && !m.waiting() && !m.erring() {
+			m.announce = false
+			g.tell(running{m.view.UUID, m.generation, m.after})
+		}
+		more = more || again
+	}
+	return more
+}
+
+// drop lets a member go, and those that read it, which go on when it does.
+func (g *group) drop(m *member, r report) {
+	r.m = m
+	gone := map[string]bool{m.view.UUID: true}
+	left := g.members[:0:0]
+	reports := []report{r}
+	for _, x := range g.members {
+		if x == m {
+			continue
+		}
+		if slices.ContainsFunc(x.inputs, func(in *input) bool { return gone[in.reading.UUID] }) {
+			gone[x.view.UUID] = true
+			reports = append(reports, report{m: x, state: Recovering, cause: errUpstream(m.view.Name()), again: true})
+			continue
+		}
+		left = append(left, x)
+	}
+	g.members = left
+	for _, r := range reports {
+		if err := r.m.close(); err != nil {
+			g.c.Log.Warn("closing a streaming view", "view", r.m.name(), "error", err)
+		}
+		g.tell(r)
+	}
+}
+
+// errUpstream is why a view waits for another one.
+type errUpstream catalog.Name
+
+func (e errUpstream) Error() string {
+	return "it waits for view " + catalog.Name(e).String() + ", which it reads"
+}
+
+var errLost = errors.New("another server publishes this view")

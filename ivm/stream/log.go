@@ -1,0 +1,68 @@
+package stream
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// commitLog is the newest part of the lake's history, read once for all groups.
+type commitLog struct {
+	source Source
+
+	mu      sync.Mutex
+	from    int64 // commits after this snapshot are here
+	newest  int64
+	commits []Commit
+}
+
+// logKept is how many commits are kept; whoever is further behind reads the catalog.
+const logKept = 4096
+
+func newCommitLog(source Source, at int64) *commitLog {
+	return &commitLog{source: source, from: at, newest: at}
+}
+
+// head is the newest snapshot that is known.
+func (l *commitLog) head() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.newest
+}
+
+// extend reads the commits up to a snapshot and gives those that are new.
+func (l *commitLog) extend(ctx context.Context, to int64) ([]Commit, error) {
+	from := l.head()
+	if to <= from {
+		return nil, nil
+	}
+	added, err := l.source.Commits(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.newest = to
+	l.commits = append(l.commits, added...)
+	if n := len(l.commits) - logKept; n > 0 {
+		l.from = l.commits[n-1].Snapshot
+		l.commits = slices.Delete(l.commits, 0, n)
+	}
+	return added, nil
+}
+
+// since gives the commits in (from, to].
+func (l *commitLog) since(ctx context.Context, from, to int64) ([]Commit, error) {
+	if from >= to {
+		return nil, nil
+	}
+	l.mu.Lock()
+	if from >= l.from && to <= l.newest {
+		i, _ := slices.BinarySearchFunc(l.commits, from+1, func(c Commit, at int64) int { return int(c.Snapshot - at) })
+		out := slices.Clone(l.commits[i:])
+		l.mu.Unlock()
+		return out, nil
+	}
+	l.mu.Unlock()
+	return l.source.Commits(ctx, from, to)
+}

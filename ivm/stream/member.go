@@ -1,0 +1,121 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// member is one generation of a view. One goroutine has it at a time: the one that makes it, then its group's.
+type member struct {
+	c       *Config
+	view    *catalog.View
+	options Options
+	plan    *plan.Plan
+	dir     string // of the state
+
+	store  *state.Store
+	graph  *dataflow.Graph
+	inputs []*input
+	result Result
+
+	generation int64 // of the state
+	frontier   int64
+	clock      int64 // µs since 1970 UTC
+	published  int64 // lake snapshot in which everything that this one reads shows its content at the frontier
+	after      int64 // rows that began later count; 0: all
+
+	served  point       // what is published of the view: generation, epoch, frontier and clock
+	fresh   bool        // pending is the whole content, not a change of what is published
+	delta   *zset.Batch // of the last step; the graph's
+	pending *zset.Batch
+	errors  []dataflow.RowError
+	// mending: it goes on with rows that have no value, since it was restarted; nothing is published until there are none.
+	mending bool
+
+	announce    bool // nobody was told yet that it runs
+	reflectedAt time.Time
+	touched     bool  // a window has changed rows of a source since the frontier was last recorded
+	recorded    int64 // frontier that the catalog knows
+	saved       point // what the newest checkpoint says
+	savedAt     time.Time
+	flight      *state.Checkpoint
+	flying      point
+	committed   chan error
+	figures     Figures
+}
+
+// input is a table that the graph reads.
+type input struct {
+	reading Reading
+	name    string
+	stream  bool  // the table is a streaming view's
+	pick    []int // fields of that view's result that are read
+	delta   *zset.Batch
+}
+
+// Name is the view's.
+func (m *member) name() string { return m.view.Name().String() }
+
+// point is where the member is.
+func (m *member) point() point {
+	return point{
+		Generation: m.generation, Frontier: m.frontier, Clock: m.clock, Published: m.published, Epoch: m.served.Epoch, After: m.after, Result: m.result.Mark(),
+	}
+}
+
+// holder names what is held for the member in the lake.
+func (m *member) holder() string { return holder(m.view.UUID, m.generation) }
+
+func holder(uuid string, generation int64) string {
+	return fmt.Sprintf("%s.%d", uuid, generation)
+}
+
+// trim keeps the state in memory within its budget.
+func (m *member) trim() {
+	if budget := m.budget(); budget > 0 && m.flight == nil {
+		m.store.Trim(int(budget))
+	}
+}
+
+// budget is how many bytes of state may be in memory; 0 is any.
+func (m *member) budget() int64 {
+	if m.options.Budget > 0 {
+		return m.options.Budget
+	}
+	return m.c.MemoryBudget
+}
+
+// waiting says that the result differs from what is published.
+func (m *member) waiting() bool {
+	return m.fresh || m.pending != nil && m.pending.Len() > 0
+}
+
+// erring says that rows of the result have no value, so that it cannot be published.
+func (m *member) erring() bool { return len(m.errors) > 0 }
+
+// close lets go of memory and files. The state stays on disk.
+func (m *member) close() error {
+	var errs []error
+	if m.committed != nil {
+		<-m.committed
+		m.committed = nil
+	}
+	if m.result != nil {
+		errs = append(errs, m.result.Close())
+	}
+	if m.graph != nil {
+		errs = append(errs, m.graph.Close())
+	}
+	if m.store != nil {
+		errs = append(errs, m.store.Close())
+	}
+	m.result, m.graph, m.store = nil, nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,186 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// making is what a member is made from.
+type making struct {
+	view       *catalog.View
+	set        *catalog.Set
+	generation int64
+	mode       string
+	boundary   int64
+	clean      bool // the state that there may be is not to be trusted
+}
+
+// open makes a member with its state as the newest checkpoint has it. p and there say what that is.
+func open(ctx context.Context, c *Config, k making) (m *member, p point, there bool, err error) {
+	m = &member{c: c, view: k.view, options: optionsOf(k.view), generation: k.generation, dir: c.generationDir(k.view.UUID, k.generation)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	if m.plan, err = c.Planner.Plan(ctx, k.view); err != nil {
+		return nil, p, false, err
+	}
+	if !m.plan.Admitted() {
+		return nil, p, false, fault.NotYetSupported.Newf("view %s: %s", m.name(), m.plan.Reasons[0]).
+			WithHint("EXPLAIN STREAMING says all reasons; the view was made by another version of the server")
+	}
+	if k.clean {
+		if err := os.RemoveAll(m.dir); err != nil {
+			return nil, p, false, err
+		}
+	}
+	err = m.openState(ctx)
+	if code := fault.CodeOf(err); code == fault.StateStampDiffers || code == fault.StateUnreadable && !full(err) {
+		c.Log.Warn("the state of a streaming view is of no use and is made again", "view", m.name(), "error", err)
+		if err = errors.Join(m.close(), os.RemoveAll(m.dir)); err == nil {
+			err = m.openState(ctx)
+		}
+	}
+	if err != nil {
+		return nil, p, false, err
+	}
+	if err = m.bind(k.set); err != nil {
+		return nil, p, false, err
+	}
+	m.served = point{Generation: k.view.Published.Generation, Epoch: k.view.Published.Epoch, Published: k.view.Published.Snapshot,
+		Frontier: k.view.Published.Frontier.SourceVersion, Clock: k.view.Published.Frontier.Clock}
+	p, there, err = decodePoint(m.store.Frontier())
+	return m, p, there, err
+}
+
+// generationDir is where a generation's state lies.
+func (c *Config) generationDir(uuid string, generation int64) string {
+	return filepath.Join(c.Dir, uuid, strconv.FormatInt(generation, 10))
+}
+
+// openState opens the store and makes the graph over it.
+func (m *member) openState(ctx context.Context) error {
+	if err := os.MkdirAll(m.dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	m.store, err = state.OpenStore(state.StoreOptions{Dir: m.dir, Stamp: strings.Join([]string{m.c.Stamp, m.plan.Fingerprint(), strconv.FormatInt(m.generation, 10)}, " ")})
+	if err != nil {
+		return err
+	}
+	graph, inputs, err := dataflow.Build(ctx, m.plan, dataflow.BuildOptions{
+		Tables: dataflow.Stored{Store: m.store, Budget: int(m.budget())}, Evaluator: m.c.Evaluator, Groups: m.c.Groups,
+		TimeZone: m.view.Def.TimeZone, Parallelism: m.options.Parallelism,
+	})
+	if err != nil {
+		return err
+	}
+	m.graph, m.inputs = graph, nil
+	for _, in := range inputs {
+		r := Reading{UUID: in.Source.UUID, Name: catalog.Name{Schema: in.Source.Schema, Name: in.Source.Name}, Layout: in.Layout(), Position: -1}
+		if in.Position {
+			r.Position = len(in.Fields)
+		}
+		for _, f := range in.Fields {
+			r.Columns = append(r.Columns, catalog.Column{ID: f.ID, Name: f.Name, Type: f.Type.String()})
+		}
+		m.inputs = append(m.inputs, &input{reading: r, name: in.Source.String(), delta: zset.New(r.Layout)})
+	}
+	return nil
+}
+
+// bind finds the tables that are read as they are now.
+func (m *member) bind(set *catalog.Set) error {
+	now := map[string]catalog.Table{}
+	for _, t := range set.Tables {
+		now[t.UUID] = t
+	}
+	for _, in := range m.inputs {
+		t, ok := now[in.reading.UUID]
+		if !ok {
+			return fault.SourceChanged.Newf("table %s, which view %s reads, was dropped", in.reading.Name, m.name())
+		}
+		if err := sameColumns(t, in.reading.Columns, m.name()); err != nil {
+			return err
+		}
+		in.reading.TableID, in.reading.Name = t.ID, t.Name
+		up := set.ByUUID(t.UUID)
+		if in.stream = up != nil && up.Kind == catalog.Streaming; !in.stream {
+			continue
+		}
+		in.pick = in.pick[:0]
+		for _, c := range in.reading.Columns {
+			for i := range t.Columns {
+				if t.Columns[i].ID == c.ID {
+					in.pick = append(in.pick, i)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sameColumns says which of the columns is gone from the table or has another type.
+func sameColumns(t catalog.Table, used []catalog.Column, view string) error {
+	for _, c := range used {
+		found := false
+		for _, is := range t.Columns {
+			if is.ID != c.ID {
+				continue
+			}
+			if !strings.EqualFold(is.Type, c.Type) {
+				return fault.SourceChanged.Newf("column %s of table %s, which view %s reads as %s, is now %s", is.Name, t.Name, view, c.Type, is.Type).
+					WithHint("give it back its type, or drop the view and create it again")
+			}
+			found = true
+		}
+		if !found {
+			return fault.SourceChanged.Newf("column %s of table %s, which view %s reads, was dropped", c.Name, t.Name, view).
+				WithHint("create the view again without it")
+		}
+	}
+	return nil
+}
+
+// remove removes what is kept of a view's generations, all or those before one.
+func (c *Config) remove(uuid string, before int64) error {
+	dir := filepath.Join(c.Dir, uuid)
+	if before == 0 {
+		return os.RemoveAll(dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if n, e2 := strconv.ParseInt(e.Name(), 10, 64); e2 == nil && n < before {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("stream: old state of a view: %w", err)
+	}
+	return nil
+}
+
+// spec is the table that the member writes.
+func (m *member) spec() ResultSpec {
+	return ResultSpec{UUID: m.view.UUID, Table: m.view.Table, Layout: m.graph.Layout()}
+}
+
+// remembered are the tables in which the sink remembers where rows lie: they are checkpointed with the operators'.
+func (m *member) remembered() dataflow.Tables {
+	return dataflow.Stored{Store: m.store, Budget: int(m.budget())}
+}

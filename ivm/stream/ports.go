@@ -1,0 +1,146 @@
+package stream
+
+import (
+	"context"
+	"time"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// Source is the lake's tables as what changes.
+type Source interface {
+	// Head is the newest lake snapshot.
+	Head(ctx context.Context) (int64, error)
+	// Watch gives the newest snapshot, now and whenever it grows, until ctx ends; then the channel is closed.
+	Watch(ctx context.Context) <-chan int64
+	// Commits tells what the snapshots in (from, to] did to tables, oldest first; those that did nothing are left out.
+	// fault.HistoryExpired when snapshots between are gone.
+	Commits(ctx context.Context, from, to int64) ([]Commit, error)
+	// Tables are the tables of these uuids as they are at a snapshot (0: the newest); those that are not there are left out.
+	Tables(ctx context.Context, uuids []string, at int64) (map[string]catalog.Table, error)
+	// Changes gives the net change of a table over (from, to], in batches that may be reused when take returns.
+	// fault.HistoryExpired and fault.HistoryRewritten when it cannot be known any more.
+	Changes(ctx context.Context, r Reading, from, to int64, take func(*zset.Batch) error) error
+	// Content gives a table's rows at a snapshot, in batches that may be reused when take returns.
+	Content(ctx context.Context, r Reading, at int64, take func(*zset.Batch) error) error
+}
+
+// Reading says what to read of a table.
+type Reading struct {
+	TableID int64
+	UUID    string
+	Name    catalog.Name     // for messages
+	Columns []catalog.Column // ids and types, in the layout's order
+	Layout  *row.Layout
+	// Position is the field that gets the lake snapshot of each change, or of the content; negative: none does, and the changes of a
+	// window may be given as their sum.
+	Position int
+	// After leaves out rows that began in this snapshot or before, and what became of them; 0 leaves out none.
+	After int64
+}
+
+// Commit is what one lake snapshot did.
+type Commit struct {
+	Snapshot int64
+	Time     time.Time
+	Tables   map[int64]Touch // by table id
+}
+
+// Touch is what a snapshot did to one table.
+type Touch struct {
+	Rows     bool  // rows may have changed
+	Schema   bool  // columns may have changed
+	Gone     bool  // it was dropped
+	Ours     bool  // all of it was published by a server of this lake
+	Estimate int64 // rows that changed, about; 0 is not known
+}
+
+// Sink is the lake's tables behind streaming views.
+type Sink interface {
+	// Open finds where the rows of a view's table lie. What is remembered of that lies in tables, as it was at the mark; with the
+	// zero mark nothing is remembered.
+	Open(ctx context.Context, r ResultSpec, tables dataflow.Tables, at Mark) (Result, error)
+	// Publish commits the changes of several views as one lake snapshot: all or none. The errors of a lost race are
+	// fault.RefreshConflict and fault.Fenced; fault.ResultChanged says that somebody else wrote to one of the tables.
+	Publish(ctx context.Context, c Commitment) ([]Published, error)
+	// Reflect records frontiers that have moved without a change of the content. It makes no snapshot, and newer publications win.
+	Reflect(ctx context.Context, moved []Change) error
+	// Hold keeps what is needed to follow each table (by id) from a snapshot on, in place of what was held for the view before;
+	// fault.HistoryExpired when that is gone.
+	Hold(ctx context.Context, uuid string, tables map[int64]int64) error
+	// Release lets go of all that is held for the view.
+	Release(ctx context.Context, uuid string) error
+}
+
+// ResultSpec is a view's table. Layout has its columns, in their order.
+type ResultSpec struct {
+	UUID   string
+	Table  catalog.Table
+	Layout *row.Layout
+}
+
+// Result is a view's table as its generation writes it. One goroutine uses it at a time.
+type Result interface {
+	// Difference is what makes the given content of what the table has now; it is valid until the next call.
+	Difference(ctx context.Context, content *zset.Batch) (*zset.Batch, error)
+	// Reload brings what is remembered up to the newest snapshot, what somebody else wrote with it.
+	Reload(ctx context.Context) error
+	// Mark is where what is remembered stands: after the last publication, or the last Reload.
+	Mark() Mark
+	// Rows is how many rows the table has.
+	Rows() int64
+	Close() error
+}
+
+// Mark is a state of a table in the lake.
+type Mark struct {
+	Snapshot  int64 `json:"snapshot"`
+	NextRowID int64 `json:"next_row_id"`
+}
+
+// Commitment is one commit of several views.
+type Commitment struct {
+	ID      string // of the commit, for ever
+	Members []Change
+}
+
+// Change is a view's step from one published state to the next.
+type Change struct {
+	View   catalog.Name
+	UUID   string
+	Result Result
+	Delta  *zset.Batch // consolidated; nil: the content stays
+
+	Generation, Epoch int64 // that must be published now
+	NextGeneration    int64
+	Frontier          catalog.Frontier
+}
+
+// Published is what became of a change.
+type Published struct {
+	Snapshot, Epoch, Generation int64
+	At                          time.Time
+}
+
+// Views is what is known about all views.
+type Views interface {
+	// Views are the views as they are now, and their control rows by uuid.
+	Views(ctx context.Context) (*catalog.Set, map[string]Record, error)
+	// Save writes what the owner has to say of a view: the observed part of its row, if the row still has the owner's fence.
+	// It is no error if the row is gone.
+	Save(ctx context.Context, r Record) error
+	// Claim makes this server the owner of views that have none, or one that does not live; it gives those that it owns now.
+	Claim(ctx context.Context, uuids []string) (owned []string, err error)
+	// Rebind writes the view's sources after a table was made again under its name.
+	Rebind(ctx context.Context, uuid string, sources []catalog.Source) error
+}
+
+// Planner makes plans of stored definitions.
+type Planner interface {
+	// Plan plans a view's query, with columns of exactly the types of the view's table, over its sources as they were bound.
+	Plan(ctx context.Context, v *catalog.View) (*plan.Plan, error)
+}

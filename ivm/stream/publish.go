@@ -1,0 +1,222 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// frontier of the member that is furthest.
+func (g *group) high() int64 {
+	high := int64(0)
+	for _, m := range g.members {
+		high = max(high, m.frontier)
+	}
+	return high
+}
+
+// still are the members that could be published: all that these are made from has values and is where they are.
+func (g *group) still() []*member {
+	var out []*member
+	not := map[string]bool{}
+	high := g.high()
+	for _, m := range g.members {
+		if m.erring() || m.frontier < high || slices.ContainsFunc(m.inputs, func(in *input) bool { return not[in.reading.UUID] }) {
+			not[m.view.UUID] = true
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// ready are the members to be published: those that can be, if any of them has anything new.
+func (g *group) ready() []*member {
+	out := g.still()
+	if !slices.ContainsFunc(out, (*member).waiting) {
+		return nil
+	}
+	return out
+}
+
+// tries is how often a commit is tried again after what somebody else wrote into the views was taken back.
+const tries = 5
+
+// publish commits what the members have, and the frontiers of all of them with it. Without anything to publish it makes frontiers known, now
+// and then.
+func (g *group) publish(ctx context.Context) error {
+	for range tries {
+		members := g.ready()
+		if len(members) == 0 {
+			return g.reflect(ctx)
+		}
+		again, err := g.commit(ctx, members)
+		if err != nil || !again {
+			return err
+		}
+	}
+	return fault.CommitConflict.Newf("somebody else writes into the streaming views all the time")
+}
+
+// commit commits the members' changes. again says that it was not done and is worth another try at once.
+func (g *group) commit(ctx context.Context, members []*member) (again bool, err error) {
+	c := Commitment{ID: uuid.Must(uuid.NewV7()).String()}
+	for _, m := range members {
+		delta, err := m.change(ctx)
+		if err != nil {
+			return false, err
+		}
+		c.Members = append(c.Members, Change{
+			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta,
+			Generation: m.served.Generation, Epoch: m.served.Epoch, NextGeneration: m.generation, Frontier: g.frontier(m),
+		})
+	}
+	began := time.Now()
+	done, err := g.c.Sink.Publish(ctx, c)
+	if err != nil {
+		return g.refused(ctx, members, err)
+	}
+	if len(done) != len(members) {
+		return false, fmt.Errorf("stream: %d of %d publications came back", len(done), len(members))
+	}
+	snapshot := int64(0)
+	for i, m := range members {
+		m.pending, m.fresh, m.mending = nil, false, false
+		m.served = point{Generation: done[i].Generation, Epoch: done[i].Epoch, Frontier: m.frontier, Clock: m.clock, Published: done[i].Snapshot}
+		m.recorded = m.frontier
+		m.figures.published(m, time.Since(began))
+		snapshot = max(snapshot, done[i].Snapshot)
+	}
+	for _, m := range members {
+		m.published = max(m.published, snapshot)
+	}
+	return false, nil
+}
+
+// change is what the table needs to show the member's result; nil for nothing.
+func (m *member) change(ctx context.Context) (*zset.Batch, error) {
+	if m.pending != nil {
+		m.pending.Consolidate()
+	}
+	if !m.fresh {
+		return m.pending, nil
+	}
+	if err := m.result.Reload(ctx); err != nil {
+		return nil, err
+	}
+	return m.result.Difference(ctx, m.pending)
+}
+
+// frontier is a member's, as the catalog keeps it.
+func (g *group) frontier(m *member) catalog.Frontier {
+	f := catalog.At(m.frontier, m.view.Sources, func(id string) (catalog.Upstream, bool) {
+		for _, up := range g.members {
+			if up.view.UUID == id {
+				return catalog.Upstream{Published: catalog.Published{Snapshot: m.frontier, Frontier: g.frontier(up)}}, true
+			}
+		}
+		return g.c.upstream(id, m.frontier)
+	})
+	f.Clock = m.clock
+	return f
+}
+
+// refused deals with a commit that was not made.
+func (g *group) refused(ctx context.Context, members []*member, err error) (again bool, _ error) {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	switch fault.CodeOf(err) {
+	case fault.ResultChanged:
+		for _, m := range members {
+			if err := m.heal(ctx); err != nil {
+				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
+			}
+		}
+		return true, nil
+	case fault.CommitConflict, fault.CatalogGone:
+		return false, err // nothing is committed, all is as it was
+	case fault.RefreshConflict, fault.Fenced:
+		for _, m := range members {
+			g.drop(m, report{cause: errors.Join(errLost, err), again: true})
+		}
+		return false, nil
+	case fault.DiskFull:
+		for _, m := range members {
+			g.drop(m, report{state: ResourceBlocked, cause: err, again: true})
+		}
+		return false, nil
+	}
+	// What became of it is not known here: the catalog says it when they begin again.
+	for _, m := range members {
+		g.drop(m, report{state: Recovering, cause: err, again: true})
+	}
+	return false, nil
+}
+
+// heal takes back what somebody else wrote into the view's table.
+func (m *member) heal(ctx context.Context) error {
+	if m.fresh {
+		return nil // the difference to what is there is published anyway
+	}
+	from := m.result.Mark().Snapshot
+	if err := m.result.Reload(ctx); err != nil {
+		return err
+	}
+	to := m.result.Mark().Snapshot
+	if to <= from {
+		return nil
+	}
+	r := Reading{TableID: m.view.Table.ID, UUID: m.view.UUID, Name: m.view.Name(), Columns: m.view.Table.Columns, Layout: m.graph.Layout(), Position: -1}
+	theirs := zset.New(r.Layout)
+	err := m.c.Source.Changes(ctx, r, from, to, func(b *zset.Batch) error {
+		theirs.AppendBatch(b)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	theirs.Consolidate()
+	if theirs.Len() == 0 {
+		return nil
+	}
+	m.c.Log.Warn("somebody else wrote into a streaming view; that is taken back", "view", m.name(), "rows", theirs.Len(), "after snapshot", from)
+	m.figures.Healed.Add(1)
+	theirs.Negate()
+	m.delta = theirs
+	m.keep()
+	return nil
+}
+
+// reflect makes frontiers known that have moved without output.
+func (g *group) reflect(ctx context.Context) error {
+	var moved []Change
+	still := g.still()
+	for _, m := range still {
+		if !m.touched || m.recorded == m.frontier || time.Since(m.reflectedAt) < reflectEvery {
+			continue
+		}
+		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m)})
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	if err := g.c.Sink.Reflect(ctx, moved); err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, m := range still {
+		m.recorded, m.reflectedAt = m.frontier, now
+		m.served.Frontier, m.served.Clock = m.frontier, m.clock
+		m.figures.Frontier.Store(m.frontier)
+	}
+	return nil
+}

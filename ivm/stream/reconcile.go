@@ -1,0 +1,386 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+)
+
+// What groups and builders tell.
+type (
+	built struct {
+		uuid  string
+		build int64
+		m     *member
+		err   error
+	}
+	said struct {
+		uuid   string
+		build  int64
+		state  State
+		reason Reason
+	}
+	running struct {
+		uuid       string
+		generation int64
+		after      int64
+	}
+)
+
+// hear takes one piece of news.
+func (s *Supervisor) hear(ctx context.Context, n any) {
+	switch n := n.(type) {
+	case report:
+		s.gone(n.m.view.UUID)
+		if sl := s.slots[n.m.view.UUID]; sl != nil {
+			sl.block(n)
+			s.c.Log.Warn("a streaming view was stopped", "view", n.m.name(), "state", sl.state, "error", n.cause)
+		}
+	case said:
+		if sl := s.slots[n.uuid]; sl != nil && sl.build == n.build && sl.phase == Building {
+			sl.say(n.state, n.reason)
+		}
+	case running:
+		if sl := s.slots[n.uuid]; sl != nil && sl.phase == Live {
+			sl.tries = 0
+			sl.boundary = n.after
+			sl.say(Running, Reason{})
+			sl.unsaved = true
+			s.forget(ctx, n.uuid, n.generation)
+		}
+	case built:
+		s.take(ctx, n)
+	}
+}
+
+// forget removes what was kept of generations before one.
+func (s *Supervisor) forget(ctx context.Context, uuid string, before int64) {
+	err := s.c.remove(uuid, before)
+	if before > 1 {
+		err = errors.Join(err, s.c.Sink.Release(ctx, holder(uuid, before-1)))
+	}
+	if err != nil {
+		s.c.Log.Warn("what is left of an older generation of a streaming view", "uuid", uuid, "error", err)
+	}
+}
+
+// take takes what a builder has made.
+func (s *Supervisor) take(ctx context.Context, b built) {
+	sl := s.slots[b.uuid]
+	if sl == nil || sl.build != b.build {
+		if b.m != nil {
+			s.end(b.m)
+		}
+		return
+	}
+	sl.building = nil
+	if b.err != nil {
+		if ctx.Err() != nil {
+			return
+		}
+		r := trouble(b.err)
+		if sl.beside != 0 {
+			s.c.Log.Warn("a new generation of a streaming view cannot be built; the old one goes on", "uuid", b.uuid, "error", b.err)
+			sl.beside, sl.generation = 0, sl.beside // until it is asked for again
+			sl.say(sl.state, reasonOf(b.err))
+			return
+		}
+		sl.block(r)
+		return
+	}
+	m := b.m
+	m.mending, m.announce = sl.mending && m.erring(), true
+	if m.erring() && !m.mending {
+		r := failed(m)
+		s.end(m)
+		if sl.beside == 0 {
+			sl.block(r)
+		} else {
+			sl.beside, sl.generation = 0, sl.beside
+			sl.say(sl.state, reasonOf(r.cause))
+		}
+		return
+	}
+	sl.clean, sl.mending = false, false
+	var old []*member
+	if sl.beside != 0 {
+		old = s.release(func(u string) bool { return u == b.uuid })
+		for _, x := range old {
+			m.served = x.served // it has published since the new one began
+		}
+		sl.generation, sl.beside = m.generation, 0
+	}
+	for _, x := range old {
+		s.end(x)
+	}
+	sl.phase, sl.figures = Live, &m.figures
+	if m.erring() {
+		sl.say(Failed, reasonOf(failed(m).cause))
+	}
+	s.regroup(ctx, []*member{m})
+}
+
+// wantedOf is what a view's rows ask for.
+func (s *Supervisor) wantedOf(ctx context.Context, v *catalog.View, r Record, owned bool) Wanted {
+	w := Wanted{There: true, Owned: owned, Paused: r.Paused, Restarts: r.Restarts, Generation: max(r.Generation, 1), Upstream: true}
+	options, err := json.Marshal(optionsOf(v))
+	if err != nil {
+		panic(err) // numbers
+	}
+	w.Options = string(options)
+	if owned && s.c.Allowed != nil {
+		w.Denied = s.c.Allowed(ctx, v) != nil
+	}
+	for _, src := range v.Sources {
+		if up := s.latest.ByUUID(src.UUID); up != nil && up.Kind == catalog.Streaming {
+			if sl := s.slots[up.UUID]; sl == nil || sl.phase != Live {
+				w.Upstream = false
+			}
+		}
+	}
+	return w
+}
+
+// reconcile brings what runs to what the views' rows ask for.
+func (s *Supervisor) reconcile(ctx context.Context) {
+	set, records, err := s.c.Views.Views(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.c.Log.Warn("the streaming views cannot be read", "error", err)
+		}
+		return
+	}
+	s.mu.Lock()
+	s.latest = set
+	s.mu.Unlock()
+	now := time.Now()
+	there := map[string]bool{}
+	for _, component := range components(set) {
+		owned := s.claim(ctx, component, records)
+		for _, v := range component {
+			r, ok := records[v.UUID]
+			if !ok {
+				continue
+			}
+			there[v.UUID] = true
+			sl := s.slots[v.UUID]
+			if sl == nil {
+				if !owned {
+					continue
+				}
+				sl = s.adopt(r)
+			}
+			s.act(ctx, sl, v, r, Decide(s.wantedOf(ctx, v, r, owned), sl.observed(now)))
+		}
+	}
+	for _, uuid := range slices.Collect(maps.Keys(s.slots)) {
+		if !there[uuid] {
+			s.act(ctx, s.slots[uuid], nil, Record{}, Decide(Wanted{}, s.slots[uuid].observed(now)))
+		}
+	}
+	s.show()
+	s.save(ctx, records)
+}
+
+// adopt makes the slot of a view that was not here before. What had failed stays failed until somebody restarts it.
+func (s *Supervisor) adopt(r Record) *slot {
+	sl := newSlot(r.UUID)
+	sl.state, sl.reason, sl.since, sl.boundary = r.State, r.Reason, r.Since, r.Boundary
+	sl.restarts, sl.generation = r.Restarts, max(r.Generation, 1)
+	switch {
+	case r.Handled < r.Restarts:
+		sl.restarts = r.Handled
+	case r.State == Failed:
+		sl.phase = Blocked
+	}
+	s.slots[r.UUID] = sl
+	return sl
+}
+
+// claim says whether the views, which belong together, are this server's.
+func (s *Supervisor) claim(ctx context.Context, component []*catalog.View, records map[string]Record) bool {
+	uuids := make([]string, 0, len(component))
+	all := true
+	for _, v := range component {
+		r, ok := records[v.UUID]
+		if !ok {
+			continue
+		}
+		uuids = append(uuids, v.UUID)
+		all = all && s.c.Mine(r)
+	}
+	if all || len(uuids) == 0 {
+		return all
+	}
+	owned, err := s.c.Views.Claim(ctx, uuids)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.c.Log.Warn("streaming views cannot be claimed", "error", err)
+		}
+		return false
+	}
+	return len(owned) == len(uuids)
+}
+
+// act does what was decided for a view.
+func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Record, a Action) {
+	switch a {
+	case Nothing:
+	case Build:
+		s.begin(ctx, sl, v, r)
+	case BuildBeside:
+		sl.beside = r.Generation
+		s.begin(ctx, sl, v, r)
+	case Wait:
+		sl.phase, sl.due = Absent, time.Time{}
+		state := Recovering
+		if v.Published.Generation == 0 {
+			state = Starting
+		}
+		sl.say(state, Reason{Message: "it waits for the streaming views that it reads"})
+	case Stop:
+		s.stopSlot(ctx, sl, true)
+		sl.phase, sl.mending = Absent, sl.restarts != r.Restarts
+		sl.say(Recovering, Reason{Message: "it is restarted"})
+		s.tell(nil) // look again
+	case Abandon:
+		s.abandon(sl)
+		if sl.beside != 0 {
+			sl.beside = 0
+		} else {
+			sl.phase = Absent
+		}
+		s.tell(nil)
+	case Pause:
+		s.stopSlot(ctx, sl, true)
+		sl.phase, sl.due = Blocked, time.Time{}
+		sl.say(Paused, Reason{Message: "it was paused", Hint: "ALTER STREAMING MATERIALIZED VIEW " + v.Name().String() + " RESUME"})
+	case Deny:
+		s.stopSlot(ctx, sl, true)
+		sl.phase, sl.due = Blocked, time.Time{}
+		sl.say(PermissionBlocked, reasonOf(s.c.Allowed(ctx, v)))
+	case Release:
+		s.stopSlot(ctx, sl, false)
+		delete(s.slots, sl.uuid)
+	case Discard:
+		s.stopSlot(ctx, sl, false)
+		delete(s.slots, sl.uuid)
+		err := s.c.remove(sl.uuid, 0)
+		for g := range max(sl.generation, sl.beside) {
+			err = errors.Join(err, s.c.Sink.Release(ctx, holder(sl.uuid, g+1)))
+		}
+		if err != nil {
+			s.c.Log.Warn("what is left of a streaming view that was dropped", "uuid", sl.uuid, "error", err)
+		}
+	}
+}
+
+// stopSlot ends the view's member and its builder.
+func (s *Supervisor) stopSlot(ctx context.Context, sl *slot, checkpoint bool) {
+	s.abandon(sl)
+	if sl.phase != Live {
+		return
+	}
+	for _, m := range s.release(func(u string) bool { return u == sl.uuid }) {
+		if checkpoint {
+			s.park(ctx, m)
+		} else {
+			s.end(m)
+		}
+	}
+	s.regroup(ctx, nil)
+}
+
+// abandon ends a build; what it makes all the same is thrown away.
+func (s *Supervisor) abandon(sl *slot) {
+	sl.cancel()
+	sl.build++
+	sl.building = nil
+}
+
+// begin starts to build a member.
+func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Record) {
+	sl.build++
+	if sl.beside == 0 {
+		sl.mending = sl.mending || r.Restarts != sl.restarts
+		sl.restarts, sl.generation, sl.phase = r.Restarts, r.Generation, Building
+		sl.options = s.wantedOf(ctx, v, r, false).Options
+	}
+	k := making{view: v, set: s.latest, generation: r.Generation, mode: r.Mode, clean: sl.clean}
+	if v.Published.Generation == r.Generation {
+		k.boundary = r.Boundary
+	}
+	run, cancel := context.WithCancel(ctx)
+	sl.cancel, sl.building = cancel, make(chan struct{})
+	s.wg.Add(1)
+	go s.build(run, sl.uuid, sl.build, k, sl.building)
+}
+
+// build makes a member.
+func (s *Supervisor) build(ctx context.Context, uuid string, number int64, k making, done chan struct{}) {
+	defer s.wg.Done()
+	defer close(done)
+	select {
+	case s.builders <- struct{}{}:
+	case <-ctx.Done():
+		s.tell(built{uuid: uuid, build: number, err: ctx.Err()})
+		return
+	}
+	m, err := s.c.make(ctx, k, s.targetOf(k), func(state State, r Reason) { s.tell(said{uuid, number, state, r}) })
+	<-s.builders
+	s.tell(built{uuid: uuid, build: number, m: m, err: err})
+}
+
+// targetOf is where a new member is to come to.
+func (s *Supervisor) targetOf(k making) target {
+	for _, src := range k.view.Sources {
+		if up := k.set.ByUUID(src.UUID); up != nil && up.Kind == catalog.Streaming {
+			return func(ctx context.Context) (place, error) { return s.where(ctx, up.UUID) }
+		}
+	}
+	return func(ctx context.Context) (place, error) {
+		head, err := s.c.Source.Head(ctx)
+		return place{frontier: head}, err
+	}
+}
+
+// where is the place of a view's group.
+func (s *Supervisor) where(ctx context.Context, uuid string) (place, error) {
+	for range 16 {
+		s.mu.Lock()
+		g := s.groupOf[uuid]
+		s.mu.Unlock()
+		if g == nil {
+			break
+		}
+		at, err := g.where(ctx)
+		if !errors.Is(err, errMoved) {
+			return at, err
+		}
+	}
+	return place{}, fault.CommitConflict.Newf("the views that it reads are being put together anew")
+}
+
+// save writes what has changed of the views' states.
+func (s *Supervisor) save(ctx context.Context, records map[string]Record) {
+	for _, sl := range s.slots {
+		r, ok := records[sl.uuid]
+		if !ok || !sl.unsaved && r.Handled == sl.restarts {
+			continue
+		}
+		r.State, r.Reason, r.Since, r.Handled, r.Boundary = sl.state, sl.reason, sl.since, sl.restarts, sl.boundary
+		if err := s.c.Views.Save(ctx, r); err != nil {
+			if ctx.Err() == nil {
+				s.c.Log.Warn("the state of a streaming view cannot be written", "uuid", sl.uuid, "error", err)
+			}
+			continue
+		}
+		sl.unsaved = false
+	}
+}

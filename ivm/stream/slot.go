@@ -1,0 +1,79 @@
+package stream
+
+import (
+	"context"
+	"time"
+)
+
+// slot is one view as the supervisor has it.
+type slot struct {
+	uuid    string
+	phase   Phase
+	state   State
+	reason  Reason
+	since   time.Time
+	unsaved bool
+
+	// What the member is, or is to be.
+	restarts   int64
+	generation int64
+	options    string
+	beside     int64 // generation that is built beside the live one
+
+	boundary int64
+	clean    bool // the state on disk is of no use
+	mending  bool // it was restarted: rows without a value do not stop it
+
+	figures *Figures
+
+	building chan struct{} // closed when the builder has ended; nil: there is none
+	build    int64         // number of the build; answers of others do not count
+	cancel   context.CancelFunc
+
+	tries int
+	due   time.Time // when to try again; zero: never by itself
+}
+
+func newSlot(uuid string) *slot {
+	return &slot{uuid: uuid, cancel: func() {}}
+}
+
+// say notes a state.
+func (sl *slot) say(state State, r Reason) {
+	if sl.state == state && sl.reason == r {
+		return
+	}
+	if sl.state != state {
+		sl.since = time.Now()
+	}
+	sl.state, sl.reason, sl.unsaved = state, r, true
+}
+
+// block notes that the view was stopped.
+func (sl *slot) block(r report) {
+	sl.phase, sl.beside = Blocked, 0
+	sl.clean = sl.clean || r.clean
+	sl.due = time.Time{}
+	state := r.state
+	if state == "" {
+		state = Recovering
+	}
+	if r.again || r.state == "" {
+		sl.due = time.Now().Add(backoff(sl.tries))
+		sl.tries++
+	}
+	sl.say(state, reasonOf(r.cause))
+}
+
+// backoff is how long to wait before the next try.
+func backoff(tries int) time.Duration {
+	return min(50*time.Millisecond<<min(tries, 12), 30*time.Second)
+}
+
+// observed is what Decide needs of it.
+func (sl *slot) observed(now time.Time) Observed {
+	return Observed{
+		Phase: sl.phase, Restarts: sl.restarts, Generation: sl.generation, Options: sl.options, Beside: sl.beside, State: sl.state,
+		Due: !sl.due.IsZero() && !now.Before(sl.due),
+	}
+}

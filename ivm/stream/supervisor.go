@@ -1,0 +1,263 @@
+package stream
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/eval"
+)
+
+// Config is what a Supervisor works with.
+type Config struct {
+	Dir     string // of the state of all views; this server's alone
+	Stamp   string // of what must be the same for state to be of use: versions
+	Source  Source
+	Sink    Sink
+	Views   Views
+	Planner Planner
+
+	Evaluator eval.Evaluator
+	Groups    eval.Groups
+
+	// Mine says that this server is the owner that a row names.
+	Mine func(r Record) bool
+	// Allowed says why a view's owner may not read its sources any more; nil allows all.
+	Allowed func(ctx context.Context, v *catalog.View) error
+	Now     func() time.Time // the logical clock; nil is the system's
+
+	MemoryBudget int64 // bytes of state that a view keeps in memory, unless its options say otherwise; 0 is no bound
+	Builders     int   // members that are made at the same time; 0 is 2
+	Log          *slog.Logger
+
+	s *Supervisor
+}
+
+// Supervisor runs the streaming views that this server owns.
+type Supervisor struct {
+	c    Config
+	log  *commitLog
+	poke chan struct{}
+	news chan struct{} // there is something in the queue
+
+	// The goroutine's own.
+	slots  map[string]*slot
+	groups map[*group]bool
+	idle   []*member // live, and of no group at the moment
+
+	mu      sync.Mutex
+	queue   []any             // what groups and builders have to say
+	groupOf map[string]*group // of each live view
+	latest  *catalog.Set
+	shown   map[string]Status
+
+	stop     context.CancelFunc
+	wg       sync.WaitGroup // of the supervisor's goroutine, the groups' and the builders'
+	builders chan struct{}  // as many as may build at once
+}
+
+// New makes a Supervisor.
+func New(c Config) *Supervisor {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Builders == 0 {
+		c.Builders = 2
+	}
+	s := &Supervisor{
+		c: c, poke: make(chan struct{}, 1), news: make(chan struct{}, 1), slots: map[string]*slot{}, groups: map[*group]bool{},
+		groupOf: map[string]*group{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
+	}
+	s.c.s = s
+	return s
+}
+
+// Start begins to run views until Close.
+func (s *Supervisor) Start(ctx context.Context) error {
+	head, err := s.c.Source.Head(ctx)
+	if err != nil {
+		return err
+	}
+	s.log = newCommitLog(s.c.Source, head)
+	run, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.wg.Add(1)
+	go s.run(run)
+	return nil
+}
+
+// Close stops all views, with a checkpoint of each, and returns when nothing runs.
+func (s *Supervisor) Close() {
+	s.stop()
+	s.wg.Wait()
+}
+
+// Changed says that rows of views have changed.
+func (s *Supervisor) Changed() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
+
+// lookEvery is how often the views' rows are looked at without being asked to: other servers change them too, and what is blocked may be due.
+const lookEvery = time.Second
+
+func (s *Supervisor) run(ctx context.Context) {
+	defer s.wg.Done()
+	defer s.halt()
+	heads := s.c.Source.Watch(ctx)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	s.reconcile(ctx)
+	for {
+		look := false
+		select {
+		case <-ctx.Done():
+			return
+		case head, ok := <-heads:
+			if !ok {
+				return
+			}
+			look = s.committed(ctx, head)
+		case <-s.poke:
+			look = true
+		case <-s.news:
+			for _, n := range s.heard() {
+				s.hear(ctx, n)
+			}
+			look = true
+		case <-tick.C:
+			look = true
+		}
+		if look && ctx.Err() == nil {
+			s.reconcile(ctx)
+		}
+	}
+}
+
+// committed reads what was committed and wakes the groups that it concerns. It says whether rows of views may have changed with it.
+func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
+	added, err := s.log.extend(ctx, head)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.c.Log.Warn("the lake's newest commits cannot be read", "error", err)
+		}
+		return false
+	}
+	touched := map[int64]Touch{}
+	for _, c := range added {
+		for id, t := range c.Tables {
+			touched[id] = merge(touched[id], t)
+		}
+	}
+	for g := range s.groups {
+		for id := range g.tables {
+			if _, ok := touched[id]; ok {
+				g.wake()
+				break
+			}
+		}
+		for id := range g.results {
+			if t, ok := touched[id]; ok && !t.Ours && t.Rows {
+				g.foreign.Store(true)
+				g.wake()
+			}
+		}
+	}
+	for _, t := range touched {
+		look = look || t.Schema || t.Gone
+	}
+	return look
+}
+
+func merge(a, b Touch) Touch {
+	return Touch{Rows: a.Rows || b.Rows, Schema: a.Schema || b.Schema, Gone: a.Gone || b.Gone, Ours: a.Ours && b.Ours || a == (Touch{}) && b.Ours, Estimate: a.Estimate + b.Estimate}
+}
+
+// halt stops everything, with checkpoints.
+func (s *Supervisor) halt() {
+	ctx := context.Background()
+	for _, sl := range s.slots {
+		sl.cancel()
+	}
+	for g := range s.groups {
+		for _, m := range g.halt() {
+			s.park(ctx, m)
+		}
+	}
+	for _, sl := range s.slots {
+		if sl.building != nil {
+			<-sl.building
+		}
+	}
+	for _, n := range s.heard() {
+		if b, ok := n.(built); ok && b.m != nil {
+			s.end(b.m)
+		}
+	}
+}
+
+// park ends a member with a checkpoint.
+func (s *Supervisor) park(ctx context.Context, m *member) {
+	if err := m.checkpoint(ctx); err != nil {
+		s.c.Log.Warn("the last checkpoint of a streaming view", "view", m.name(), "error", err)
+	}
+	s.end(m)
+}
+
+func (s *Supervisor) end(m *member) {
+	if err := m.close(); err != nil {
+		s.c.Log.Warn("closing a streaming view", "view", m.name(), "error", err)
+	}
+}
+
+// wake wakes the group of a view.
+func (c *Config) wake(uuid string) {
+	c.s.mu.Lock()
+	g := c.s.groupOf[uuid]
+	c.s.mu.Unlock()
+	if g != nil {
+		g.wake()
+	}
+}
+
+// upstream is what is published of a view that is not of the group, for a frontier.
+func (c *Config) upstream(uuid string, _ int64) (catalog.Upstream, bool) {
+	c.s.mu.Lock()
+	set := c.s.latest
+	c.s.mu.Unlock()
+	if set == nil {
+		return catalog.Upstream{}, false
+	}
+	v := set.ByUUID(uuid)
+	if v == nil {
+		return catalog.Upstream{}, false
+	}
+	return catalog.Upstream{Published: v.Published, Meaning: v.Def.Meaning()}, true
+}
+
+// tell hands something to the supervisor's goroutine, and does not wait for it.
+func (s *Supervisor) tell(n any) {
+	s.mu.Lock()
+	s.queue = append(s.queue, n)
+	s.mu.Unlock()
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// heard takes what was told.
+func (s *Supervisor) heard() []any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queue
+	s.queue = nil
+	return q
+}

@@ -1,0 +1,68 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// full says that a disk is.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || fault.CodeOf(err) == fault.DiskFull
+}
+
+// trouble is what an error means for a member. Without a state it is nobody's fault: the same is tried again.
+func trouble(err error) report {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return report{cause: err}
+	case full(err):
+		return report{state: ResourceBlocked, cause: err, again: true}
+	}
+	switch fault.CodeOf(err) {
+	case fault.SourceChanged:
+		return report{state: SchemaBlocked, cause: err}
+	case fault.HistoryExpired, fault.HistoryRewritten:
+		// What came between is not known: the content is computed anew, and the difference published.
+		return report{state: Recovering, cause: err, again: true, clean: true}
+	case fault.SourceInconsistent:
+		return report{state: Failed, cause: err, clean: true}
+	case fault.CatalogGone, fault.CommitConflict, fault.LakeUnreadable:
+		return report{cause: err}
+	case fault.MemoryExhausted:
+		return report{state: ResourceBlocked, cause: err, again: true}
+	case fault.StateUnreadable:
+		return report{state: Recovering, cause: err, again: true, clean: true}
+	}
+	return report{state: Recovering, cause: err, again: true}
+}
+
+// stepped is trouble of operators, whose state is then of no use: what is nobody's fault elsewhere is here a reason to begin again.
+func stepped(err error) report {
+	r := trouble(err)
+	if r.state == "" {
+		r.state, r.again = Recovering, true
+	}
+	return r
+}
+
+// failed is the report of a view with rows that have no value.
+func failed(m *member) report {
+	e := m.errors[0]
+	err := fault.RowFailed.Newf("%s of row (%s) in %s", e.Message, e.Row, m.graph.Node(e.Node)).
+		WithHint("change or delete that row in its source, then ALTER STREAMING MATERIALIZED VIEW %s RESTART", m.name())
+	if n := len(m.errors) - 1; n > 0 {
+		err.Message += moreRows(n)
+	}
+	return report{state: Failed, cause: err}
+}
+
+func moreRows(n int) string {
+	if n == 1 {
+		return ", and of one more row"
+	}
+	return fmt.Sprintf(", and of %d more rows", n)
+}

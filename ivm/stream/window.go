@@ -1,0 +1,62 @@
+package stream
+
+// limits bound what an epoch takes at once. One snapshot is always taken whole.
+type limits struct {
+	rows int64 // changed rows, about
+}
+
+// window is the part of the lake's history that an epoch takes.
+type window struct {
+	to      int64
+	touched map[int64]bool // tables whose rows may have changed
+	schema  map[int64]bool // tables whose columns may have changed, or that are gone: in the snapshot `to`, which is the only one
+	commits int
+}
+
+// choose makes the window behind from, up to head at most, from the commits after from. Snapshots that do not touch the tables cost
+// nothing. A snapshot that may have changed columns is a window of its own.
+func choose(commits []Commit, from, head int64, tables map[int64]bool, l limits) window {
+	w := window{to: head, touched: map[int64]bool{}, schema: map[int64]bool{}}
+	rows := int64(0)
+	last := from // the newest snapshot that is surely in
+	for _, c := range commits {
+		if c.Snapshot <= from {
+			continue
+		}
+		if c.Snapshot > head {
+			break
+		}
+		touches, schema, estimate := false, false, int64(0)
+		for id, t := range c.Tables {
+			if !tables[id] {
+				continue
+			}
+			touches = touches || t.Rows || t.Schema || t.Gone
+			schema = schema || t.Schema || t.Gone
+			estimate += max(t.Estimate, 1)
+		}
+		if !touches {
+			continue
+		}
+		if w.commits > 0 && (schema || l.rows > 0 && rows+estimate > l.rows) {
+			w.to = c.Snapshot - 1
+			return w
+		}
+		for id, t := range c.Tables {
+			if tables[id] && t.Rows {
+				w.touched[id] = true
+			}
+			if tables[id] && (t.Schema || t.Gone) {
+				w.schema[id] = true
+			}
+		}
+		w.commits++
+		rows += estimate
+		last = c.Snapshot
+		if schema {
+			w.to = last
+			return w
+		}
+	}
+	return w
+}
