@@ -27,9 +27,10 @@ func asofModel(kind JoinKind, op AsofOp, field int, nullSafe bool) *modelCase {
 		return cmp.Compare(a.(string), b.(string))
 	}
 	return &modelCase{
-		name: fmt.Sprintf("%s/op=%d/field=%d/null_safe=%v", joinKindNames[kind], op, field, nullSafe),
-		in:   []*row.Layout{sideLayout, sideLayout},
-		make: func(t Tables) (Loader, error) { return NewAsof("a", s, t) },
+		name:   fmt.Sprintf("%s/op=%d/field=%d/null_safe=%v", joinKindNames[kind], op, field, nullSafe),
+		in:     []*row.Layout{sideLayout, sideLayout},
+		spread: spreadBy(sideLayout, 2, 0),
+		make:   func(t Tables) (Loader, error) { return NewAsof("a", s, t) },
 		domain: func(rng *rand.Rand, input int) []any {
 			r := smallRow(rng, input)
 			r[0] = any(rng.Int64N(2))

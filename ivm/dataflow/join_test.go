@@ -186,9 +186,14 @@ func smallRow(rng *rand.Rand, _ int) []any {
 }
 
 func (c joinCase) model(name string) *modelCase {
+	meet := c.keys // fields that are equal in all rows that decide about one another
+	if c.aware && c.pred == nil {
+		meet -= max(1, c.compared)
+	}
 	return &modelCase{
 		name: name, in: []*row.Layout{sideLayout, sideLayout}, domain: smallRow, content: c.content,
-		make: func(t Tables) (Loader, error) { return NewJoin("j", c.spec(), t) },
+		make:   func(t Tables) (Loader, error) { return NewJoin("j", c.spec(), t) },
+		spread: spreadBy(sideLayout, 2, []int{0, 1}[:meet]...),
 	}
 }
 
@@ -258,6 +263,13 @@ func TestNullAwareMarksAgainstTheirDefinition(t *testing.T) {
 var histories = flag.Uint64("histories", 2, "random histories an operator is put through")
 
 func runModel(t *testing.T, m *modelCase) {
+	if m.spread != nil {
+		t.Run(m.name+"/shards", func(t *testing.T) {
+			for seed := range *histories {
+				m.rescale(t, seed)
+			}
+		})
+	}
 	for _, self := range []bool{false, true} {
 		if self && len(m.in) == 1 {
 			continue

@@ -85,6 +85,7 @@ type modelCase struct {
 	make    func(Tables) (Loader, error)
 	content func(in []bag, errs *modelErrors) bag
 	domain  func(rng *rand.Rand, input int) []any // a random row
+	spread  []Program                             // of each input, what spreads its rows over shards; nil: there is one shard
 }
 
 // modelErrors is what is wrong with the content: message → weight.

@@ -84,8 +84,12 @@ func setModel(kind SetKind, keyed bool, inputs int) *modelCase {
 		}
 	}
 	m := &modelCase{name: fmt.Sprintf("%s/keyed=%v/inputs=%d", setKindNames[kind], keyed, inputs), domain: setRow}
-	for range inputs {
+	for i := range inputs {
 		m.in = append(m.in, setLayout)
+		m.spread = append(m.spread, nil) // by the rows themselves
+		if keyed {
+			m.spread[i] = s.Keys[i]
+		}
 	}
 	m.make = func(t Tables) (Loader, error) { return NewSetOp("s", s, t) }
 	m.content = func(in []bag, _ *modelErrors) bag {
@@ -191,7 +195,7 @@ func distinctModel(name string, s DistinctSpec, key func([]any) []any, order fun
 		domain = smallRow
 	}
 	return &modelCase{
-		name: name, in: []*row.Layout{s.Layout}, domain: domain,
+		name: name, in: []*row.Layout{s.Layout}, domain: domain, spread: []Program{s.Keys},
 		make: func(t Tables) (Loader, error) { return NewDistinct("d", s, t) },
 		content: func(in []bag, _ *modelErrors) bag {
 			groups := map[string][]*copies{}
