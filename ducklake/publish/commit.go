@@ -83,7 +83,7 @@ func (p *Publisher) publish(ctx context.Context, batch []*work, results []Result
 		}
 	}
 	rest := keep(batch, results)
-	for range rounds {
+	for range rounds + 2*len(batch) { // each publication may be dropped, and its rows may have moved
 		if len(rest) == 0 {
 			return nil
 		}
@@ -143,8 +143,19 @@ func (p *Publisher) relocate(ctx context.Context, table metadata.TableInfo) erro
 	return p.Relocate(ctx, table, Flush)
 }
 
-// keep are the publications that are neither done nor failed.
+// keep are the publications that are neither done nor failed. What failed takes its bundle with it.
 func keep(batch []*work, results []Result) []*work {
+	failed := map[string]*work{}
+	for _, w := range batch {
+		if b := w.pub.Bundle; b != "" && results[w.index].Err != nil && failed[b] == nil {
+			failed[b] = w
+		}
+	}
+	for _, w := range batch {
+		if by := failed[w.pub.Bundle]; by != nil && !w.done && results[w.index].Err == nil {
+			results[w.index].Err = fmt.Errorf("publish: %s is committed with %s or not at all: %w", w.pub.name(), by.pub.name(), results[by.index].Err)
+		}
+	}
 	var out []*work
 	for _, w := range batch {
 		if !w.done && results[w.index].Err == nil {
@@ -381,7 +392,7 @@ func (p *Publisher) found(ctx context.Context, tx metadata.Tx, batch []*work) er
 // dropStaged removes what was staged for deltas that were not committed. A replacement's files are the caller's.
 func (p *Publisher) dropStaged(ctx context.Context, batch []*work) {
 	for _, w := range batch {
-		if w.done || w.enc == nil || w.enc.staged == nil {
+		if w.done || w.enc == nil || w.enc.staged == nil || w.enc.staged == w.pub.Delta.Files {
 			continue
 		}
 		if err := p.discard(context.WithoutCancel(ctx), []string{w.enc.staged.Folder}); err != nil {

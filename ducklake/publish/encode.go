@@ -48,6 +48,10 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 		rows += b.NumRows()
 	}
 	w.enc = &encoded{rows: rows}
+	if files := pub.Delta.Files; files != nil {
+		w.enc.rows, w.enc.staged = files.Rows, files
+		return nil
+	}
 	if rows == 0 {
 		return nil
 	}

@@ -28,6 +28,10 @@ type Publication struct {
 	Swap  Swap
 	Owner Fence
 
+	// Bundle is what publications have in common that are committed all or none: one that may not be committed takes the others of its
+	// bundle with it. "" is no bundle.
+	Bundle string
+
 	// Also runs in the same transaction, after the swap: what must happen exactly if this publication does. It may run
 	// more than once. An error drops this publication and leaves the others of the group.
 	Also []func(ctx context.Context, tx metadata.Tx, s metadata.Snapshot) error
@@ -54,6 +58,8 @@ type Fence struct {
 // Delta is a change of some rows. Insert has the table's columns in their order.
 type Delta struct {
 	Insert []arrow.RecordBatch
+	// Files are new rows that are staged already, in place of Insert. As with a replacement, they are the caller's until they are committed.
+	Files  *Staged
 	Delete []Location
 	// Relocate is called when rows may have moved since Seen (a flush, a merge, somebody else's write): it returns
 	// the locations of the same rows now, and the snapshot they were read at. Nil makes that a [MovedError].
@@ -69,6 +75,11 @@ type Location struct {
 
 // Inlined is the File of rows that lie in the catalog database.
 const Inlined = -1
+
+// Span is where some rows lie one after the other: from a position of a data file or, when File is Inlined, from a row id on.
+type Span struct {
+	File, First, Rows int64
+}
 
 // MovedError says that a delta's locations cannot be trusted, because of what others did to the table since Seen.
 // Class is metadata.Untouched when the snapshots between are gone and nothing is known. It is a fault.CommitConflict.
@@ -98,7 +109,11 @@ type Result struct {
 	At         time.Time // the commit's, by the catalog's clock
 	// Healed says that somebody else had written to the table and this replacement took it away.
 	Healed bool
-	Err    error // a fault; nothing of this publication was committed
+	// Inserted is where the rows are that were inserted, in their order when they are inlined; NextRowID is the table's next row id.
+	// They are not known (0) of a commit whose answer was lost, and of one that changed no rows.
+	Inserted  []Span
+	NextRowID int64
+	Err       error // a fault; nothing of this publication was committed
 }
 
 func (p Publication) name() string { return fmt.Sprintf("%s.%s", p.Table.Schema, p.Table.Name) }
@@ -111,6 +126,10 @@ func (p Publication) check() error {
 		return fmt.Errorf("publish: a publication needs the uuid of its swap")
 	case p.Replace != nil && p.Delta != nil:
 		return fmt.Errorf("publish: %s: a publication is a replacement or a delta, not both", p.name())
+	case p.Delta != nil && p.Delta.Files != nil && len(p.Delta.Insert) > 0:
+		return fmt.Errorf("publish: %s: a delta's new rows are staged or given, not both", p.name())
+	case p.Delta != nil && p.Delta.Files != nil && p.Delta.Files.TableID != p.Table.ID:
+		return fmt.Errorf("publish: %s: the staged files are of another table", p.name())
 	case p.Replace != nil && p.Replace.TableID != p.Table.ID:
 		return fmt.Errorf("publish: %s: the staged files are of another table", p.name())
 	}

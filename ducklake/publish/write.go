@@ -63,6 +63,7 @@ func (x *writer) write(ctx context.Context) error {
 	if err := x.writeStats(ctx); err != nil {
 		return err
 	}
+	x.w.result.NextRowID = x.stats.nextRowID
 	if x.snap.NextFileID == firstFile && !x.p.broken(RuleFileID) {
 		// Readers cache a table's statistics by this number.
 		x.snap.NextFileID++
@@ -240,6 +241,7 @@ func (x *writer) addFiles(ctx context.Context, s *Staged) error {
 		x.snap.NextFileID++
 		files = append(files, []any{id, x.table, x.snap.ID, path.Join(s.within, f.Name), true, "parquet", f.Rows, f.Bytes, f.Footer, x.stats.nextRowID})
 		x.stats.nextRowID += f.Rows
+		x.w.result.Inserted = append(x.w.result.Inserted, Span{File: id, Rows: f.Rows})
 		for _, a := range f.stats {
 			var values, nulls any = a.values - a.nulls, a.nulls
 			if a.nulls > a.values {
@@ -303,6 +305,7 @@ func (x *writer) insertInlined(ctx context.Context, name string) (err error) {
 	target := `INSERT INTO {M}` + metadata.QuoteIdent(name)
 	first := x.stats.nextRowID
 	x.stats.nextRowID += enc.rows
+	x.w.result.Inserted = []Span{{File: Inlined, First: first, Rows: enc.rows}}
 	var n int64
 	if x.tx.Dialect() == metadata.PostgreSQL {
 		args := []any{first - 1, x.snap.ID}
