@@ -284,6 +284,7 @@ func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Recor
 // stopSlot ends the view's member and its builder.
 func (s *Supervisor) stopSlot(ctx context.Context, sl *slot, checkpoint bool) {
 	s.abandon(sl)
+	sl.beside = 0
 	if sl.phase != Live {
 		return
 	}

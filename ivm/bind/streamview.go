@@ -1,0 +1,102 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/row"
+)
+
+// Planned plans a stored streaming view: its canonical query over its sources as they were bound, with columns of exactly the types of the
+// view's table.
+func (b *Binder) Planned(ctx context.Context, v *catalog.View) (*plan.Plan, error) {
+	planner, err := b.planning(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := Query{SQL: v.Def.Query, TimeZone: v.Def.TimeZone}
+	for _, src := range v.Sources {
+		s, err := streamSource(src)
+		if err != nil {
+			return nil, fault.UnstableType.Wrap(err, "view %s", v.Name())
+		}
+		q.Sources = append(q.Sources, s)
+	}
+	if err := watch(q.Sources, v.Def.Options.Stream); err != nil {
+		return nil, err
+	}
+	p, err := planner.Plan(ctx, q)
+	if err != nil || !p.Admitted() {
+		return p, err
+	}
+	casts, differ, err := kept(p.Columns(), v.Table.Columns)
+	if err != nil || !differ {
+		return p, err
+	}
+	q.SQL = "SELECT " + casts + " FROM (" + q.SQL + "\n) AS q"
+	return planner.Plan(ctx, q)
+}
+
+// kept is a select list that gives a query's columns the types of the table, and says whether any is another one.
+func kept(columns []plan.Column, table []catalog.Column) (list string, differ bool, err error) {
+	if len(columns) != len(table) {
+		return "", false, fault.ViewAltered.Newf("the view's table has %d columns and its query gives %d", len(table), len(columns))
+	}
+	items := make([]string, len(columns))
+	for i, c := range columns {
+		t, err := row.ParseType(table[i].Type)
+		if err != nil {
+			return "", false, fmt.Errorf("bind: column %s: %w", table[i].Name, err)
+		}
+		name := metadata.QuoteIdent(c.Name)
+		items[i] = fmt.Sprintf("#%d", i+1)
+		if !t.Equal(c.Type) {
+			differ = true
+			items[i] = fmt.Sprintf("CAST(#%d AS %s)", i+1, t)
+		}
+		items[i] += " AS " + name
+	}
+	return strings.Join(items, ", "), differ, nil
+}
+
+// watch gives the sources the watermark that the options ask for. watermark_column names a column of any source, or table.column; several
+// are divided by commas.
+func watch(sources []*plan.Source, o ddl.Options) error {
+	column, ok := o.Get("watermark_column")
+	if !ok {
+		return nil
+	}
+	delay := ddl.Value{Kind: ddl.Duration}
+	if d, ok := o.Get("watermark_delay"); ok {
+		delay = d
+	}
+	for _, name := range strings.Split(column.Text, ",") {
+		name = strings.TrimSpace(name)
+		table, col, qualified := strings.Cut(name, ".")
+		if !qualified {
+			table, col = "", name
+		}
+		found := false
+		for _, s := range sources {
+			if qualified && !strings.EqualFold(s.Name, table) {
+				continue
+			}
+			for _, c := range s.Columns {
+				if strings.EqualFold(c.Name, col) {
+					s.Watermark, s.Delay, s.DelayMicros, found = c.Name, ddl.FormatDuration(delay.Duration), delay.Duration.Microseconds(), true
+				}
+			}
+		}
+		if !found {
+			return fault.InvalidOption.Newf("option watermark_column names %q, which is no column that the query reads", name).
+				WithHint("write the name of a source's column, or table.column")
+		}
+	}
+	return nil
+}
