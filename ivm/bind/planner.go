@@ -179,21 +179,49 @@ func (p *Planner) close() error {
 
 // Plan plans a query. It fails when DuckDB refuses the query; why it cannot be maintained is in the plan.
 func (p *Planner) Plan(ctx context.Context, q Query) (*plan.Plan, error) {
-	in, err := p.Input(ctx, q)
+	leave, err := p.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Read(in)
+	defer leave()
+	in, err := p.input(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if p.conn == nil { // it was closed for what it was left with
+		if err := p.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	in.Evaluator = evaluates{ctx, p.conn}
+	pl, err := plan.Read(in)
+	if err == nil {
+		err = ctx.Err() // it would be a reason else
+	}
+	return pl, err
 }
 
 // Input is what a plan is read from: what DuckDB says of the query.
-func (p *Planner) Input(ctx context.Context, q Query) (_ plan.Input, err error) {
+func (p *Planner) Input(ctx context.Context, q Query) (plan.Input, error) {
+	leave, err := p.enter(ctx)
+	if err != nil {
+		return plan.Input{}, err
+	}
+	defer leave()
+	return p.input(ctx, q)
+}
+
+// enter waits for its turn.
+func (p *Planner) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
+		return func() { <-p.turn }, nil
 	case <-ctx.Done():
-		return plan.Input{}, ctx.Err()
+		return nil, ctx.Err()
 	}
-	defer func() { <-p.turn }()
+}
+
+func (p *Planner) input(ctx context.Context, q Query) (plan.Input, error) {
 	if p.db == nil || p.db.Poisoned() != nil {
 		if err := errors.Join(p.close(), p.open(ctx)); err != nil {
 			return plan.Input{}, err

@@ -81,12 +81,19 @@ func (d *deparser) expr(e plan.Expr) {
 	case *plan.Constant:
 		d.put(e.SQL())
 	case *plan.Cast:
+		t := e.Type
+		if plan.Unnamed(t) {
+			if t = plan.NamedLike(t, e.Child.Result()); t.Equal(e.Child.Result()) {
+				d.expr(e.Child)
+				return
+			}
+		}
 		if e.Try {
 			d.put("TRY_")
 		}
 		d.put("CAST(")
 		d.expr(e.Child)
-		d.put(" AS ", e.Type.String(), ")")
+		d.put(" AS ", t.String(), ")")
 	case *plan.Comparison:
 		d.put("(")
 		d.expr(e.Left)
@@ -202,14 +209,14 @@ func (d *deparser) function(e *plan.Function) {
 		d.slice(e)
 		return
 	}
-	if e.Type.Kind == row.Decimal && (name == "+" || name == "-" || name == "*") {
+	if e.Type.Kind == row.Decimal && (name == "+" || name == "-" || name == "*") || name == "equi_width_bins" {
 		// When DuckDB bound it first it cast the arguments to the result's width, and of those casts it would make a wider result.
-		// A cast to the same type is none.
+		// A cast to the same type is none. Bins it computes in the arguments' type, and casts them itself.
 		d.put("CAST(")
 		defer d.put(" AS ", e.Type.String(), ")")
 	}
-	if name == "struct_update" {
-		d.err = fault.NotYetSupported.Newf("struct_update is bound without the names of the fields that it sets").WithHint("build the value with struct_pack")
+	if name == "struct_update" && len(e.ArgNames) != len(e.Args)-1 {
+		d.err = fault.InternalError.Newf("struct_update has lost the names of the fields that it sets")
 	}
 	args, more := e.Args, d.takenOut(name, e)
 	if e.Schema != "" && e.Schema != "main" {
@@ -220,7 +227,7 @@ func (d *deparser) function(e *plan.Function) {
 	} else {
 		d.put(quoteName(e.Name), "(")
 	}
-	if e.Lambda == nil && len(args) == 1 && more != "" && name == "date_part" {
+	if e.Lambda == nil && len(args) == 1 && more != "" && strings.HasPrefix(name, "date") {
 		d.put(more, ", ")
 		more = ""
 	}
@@ -296,6 +303,10 @@ func argumentNames(name string, e *plan.Function) []string {
 	case "struct_insert":
 		if k := len(t.Names) - (len(e.Args) - 1); k >= 0 && len(e.Args) > 0 {
 			return append([]string{""}, t.Names[k:]...)
+		}
+	case "struct_update":
+		if len(e.ArgNames) == len(e.Args)-1 {
+			return append([]string{""}, e.ArgNames...)
 		}
 	}
 	return nil

@@ -58,15 +58,20 @@ func WindowSQL(w *plan.Window, f plan.WindowFunc, partition, place string) (stri
 		d.put(")")
 	}
 	d.put(" OVER (PARTITION BY ", partition)
-	items := orderSQL(w.Order)
+	framed := !unframed[f.Name] || f.Aggregate
+	order := w.Order
+	if framed && f.Frame.Unit == plan.Range {
+		order = rangeOrder(w.Order, f.Frame)
+	}
+	items := orderSQL(order)
 	if byPlace(f) {
 		items = append(items, place)
 	}
 	if len(items) > 0 {
 		d.put(" ORDER BY ", strings.Join(items, ", "))
 	}
-	if !unframed[f.Name] || f.Aggregate {
-		if err := d.frame(w, f.Frame); err != nil {
+	if framed {
+		if err := d.frame(order, f.Frame); err != nil {
 			return "", err
 		}
 	}
@@ -137,50 +142,4 @@ func parameters(name string, params []*plan.Constant, data string) ([]string, er
 		out[i] = p.SQL()
 	}
 	return out, nil
-}
-
-var frameUnits = map[plan.FrameUnit]string{plan.Rows: "ROWS", plan.Range: "RANGE", plan.Groups: "GROUPS"}
-
-func (d *deparser) frame(w *plan.Window, f plan.Frame) error {
-	d.put(" ", frameUnits[f.Unit], " BETWEEN ")
-	if err := d.bound(w, f.Unit, f.Start); err != nil {
-		return err
-	}
-	d.put(" AND ")
-	if err := d.bound(w, f.Unit, f.End); err != nil {
-		return err
-	}
-	if f.Exclude != "" {
-		d.put(" EXCLUDE ", f.Exclude)
-	}
-	return nil
-}
-
-func (d *deparser) bound(w *plan.Window, unit plan.FrameUnit, b plan.FrameBound) error {
-	switch b.Kind {
-	case plan.UnboundedPreceding:
-		d.put("UNBOUNDED PRECEDING")
-		return nil
-	case plan.UnboundedFollowing:
-		d.put("UNBOUNDED FOLLOWING")
-		return nil
-	case plan.CurrentRow:
-		d.put("CURRENT ROW")
-		return nil
-	}
-	e := b.Expr
-	if unit == plan.Range { // DuckDB has made key - offset of it
-		f, ok := e.(*plan.Function)
-		if !ok || len(f.Args) != 2 || len(w.Order) != 1 || f.Name != "-" && f.Name != "+" {
-			return fault.NotYetSupported.Newf("the engine cannot evaluate a RANGE frame of this form").WithHint("order by one number or time, and give the distance as a constant")
-		}
-		e = f.Args[1]
-	}
-	d.expr(e)
-	if b.Kind == plan.Preceding {
-		d.put(" PRECEDING")
-	} else {
-		d.put(" FOLLOWING")
-	}
-	return nil
 }

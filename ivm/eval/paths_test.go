@@ -162,8 +162,9 @@ func TestDeparse(t *testing.T) {
 		`(c0 > c0 AND c0 <= c0)`:       &plan.Between{Typed: typed("BOOLEAN"), Child: field(l, 0), Low: field(l, 0), High: field(l, 0), LowOpen: true},
 		`"list_transform"(c3, lambda "x": "-"("x"))`: &plan.Function{Typed: typed("INTEGER[]"), Name: "list_transform", Args: []plan.Expr{field(l, 3)},
 			Lambda: &plan.Lambda{Params: []string{"x"}, Body: &plan.Function{Typed: typed("INTEGER"), Name: "-", Args: []plan.Expr{x}}}},
-		`"struct_pack"("a b" := c0)`: &plan.Function{Typed: typed(`STRUCT("a b" BIGINT)`), Name: "struct_pack", Args: []plan.Expr{field(l, 0)}},
-		`TRY(clock)`:                 &plan.Function{Typed: typed("TIMESTAMP WITH TIME ZONE"), Name: "TRY", Args: []plan.Expr{&plan.Clock{Typed: typed("TIMESTAMP WITH TIME ZONE")}}},
+		`"struct_update"(c0, "a b" := c0)`: &plan.Function{Typed: typed(`STRUCT("a b" BIGINT)`), Name: "struct_update", Args: []plan.Expr{field(l, 0), field(l, 0)}, ArgNames: []string{"a b"}},
+		`"struct_pack"("a b" := c0)`:       &plan.Function{Typed: typed(`STRUCT("a b" BIGINT)`), Name: "struct_pack", Args: []plan.Expr{field(l, 0)}},
+		`TRY(clock)`:                       &plan.Function{Typed: typed("TIMESTAMP WITH TIME ZONE"), Name: "TRY", Args: []plan.Expr{&plan.Clock{Typed: typed("TIMESTAMP WITH TIME ZONE")}}},
 		`CASE WHEN (c0 IS NULL) THEN c0 ELSE TRY_CAST(c2 AS BIGINT) END`: &plan.Case{Typed: typed("BIGINT"), Whens: []plan.When{{If: &plan.IsNull{Typed: typed("BOOLEAN"), Child: field(l, 0)}, Then: field(l, 0)}},
 			Else: &plan.Cast{Typed: typed("BIGINT"), Try: true, Child: field(l, 2)}},
 	} {
@@ -171,7 +172,7 @@ func TestDeparse(t *testing.T) {
 			t.Errorf("%s, not %s", got, want)
 		}
 	}
-	if _, err := deparse(&plan.Function{Typed: typed("STRUCT(a INTEGER)"), Name: "struct_update", Args: []plan.Expr{field(l, 0)}}); err == nil {
+	if _, err := deparse(&plan.Function{Typed: typed("STRUCT(a INTEGER)"), Name: "struct_update", Args: []plan.Expr{field(l, 0), field(l, 0)}}); err == nil {
 		t.Error("struct_update has lost its names")
 	}
 	if _, err := deparse(KeyExpr(&plan.ColumnRef{Typed: typed("DOUBLE")})); err == nil {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/vegadb/vega-flight/fault"
 )
 
 // matrixColumns are a column of each type, with the value of row i.
@@ -116,8 +114,6 @@ func (m *matrix) world(tables []string, views map[string]string, order []string,
 		switch {
 		case errors.As(err, &why):
 			m.refusals[name] = why.Reasons[0].String()
-		case fault.CodeOf(err) == fault.NotYetSupported:
-			m.refusals[name] = err.Error()
 		case err != nil:
 			m.t.Errorf("%s: %v", name, err)
 			if v := w.Named(name); v != nil {

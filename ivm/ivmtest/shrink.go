@@ -10,10 +10,12 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 )
 
-// Faulty says that an error of [Text.Run] is a fault: the engine's, or, if DuckDB cannot bind the query, the generator's.
+// Faulty says that an error of [Text.Run] is a fault: the engine's, or, if DuckDB cannot bind the query, the generator's. A query that is
+// admitted and cannot be built is the engine's; one whose plan DuckDB cannot tell is nobody's.
 func Faulty(err error) bool {
 	var refused *Refused
-	return err != nil && !errors.As(err, &refused) && fault.CodeOf(err) != fault.NotYetSupported
+	var invalid *Invalid
+	return err != nil && !errors.As(err, &refused) && (!errors.As(err, &invalid) || fault.CodeOf(invalid.Err) != fault.NotYetSupported)
 }
 
 // Shrink makes a case that fails smaller as long as it still fails in the same way, for at most so long.

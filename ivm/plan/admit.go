@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
+
+	"github.com/vegadb/vega-flight/ivm/row"
 )
 
 // admit finds every reason why the plan cannot be maintained.
@@ -11,6 +13,9 @@ func (p *Plan) admit(in *Input) {
 		i.refuseNode()
 		i.refuseExprs()
 		i.refuseUnbounded(p)
+		if in.Evaluator != nil && len(i.Reasons) == 0 {
+			i.refuseUnevaluated(in.Evaluator)
+		}
 	}
 	if in.Keeps != nil {
 		root := p.Nodes[0]
@@ -64,14 +69,27 @@ func (i *Info) refuseNode() {
 			switch {
 			case approximateAggregates[a.Name]:
 				i.refuse(Reason{ApproximateResult, a.Pos, a.Name + " gives another value when the same rows come in another order", "use its exact form"})
+			case a.Name == "bitstring_agg" && len(a.Params) == 0:
+				i.refuse(Reason{ApproximateResult, a.Pos, "bitstring_agg takes its range from statistics of the table",
+					"give the least and the greatest value: bitstring_agg(x, least, greatest)"})
 			case orderedAggregates[a.Name] && len(a.Order) == 0 && !a.Internal && !singleValue(a, n):
 				i.refuse(Reason{NoTotalOrder, a.Pos, a.Name + " depends on the order of rows", "write ORDER BY inside its parentheses"})
+			}
+		}
+	case *Temporal:
+		for _, b := range n.Bounds {
+			if t := b.Row.Result(); !followsClock(t) {
+				i.refuse(Reason{ClockOutsideFilter, b.Row.Position(), "rows are not kept in the order of a " + t.String() + " that is compared with the clock",
+					"compare a DATE, a TIMESTAMP or a number of at most 64 bits with it"})
 			}
 		}
 	case *Window:
 		for k := range n.Funcs {
 			f := &n.Funcs[k]
 			switch {
+			case f.Name == "bitstring_agg" && len(f.Params) == 0:
+				i.refuse(Reason{ApproximateResult, f.Pos, "bitstring_agg takes its range from statistics of the table",
+					"give the least and the greatest value: bitstring_agg(x, least, greatest)"})
 			case approximateAggregates[f.Name]:
 				i.refuse(Reason{ApproximateResult, f.Pos, f.Name + " gives another value when the same rows come in another order", "use its exact form"})
 			case f.needsOrder() && len(n.Order) == 0:
@@ -79,6 +97,17 @@ func (i *Info) refuseNode() {
 			}
 		}
 	}
+}
+
+// followsClock says that rows can be kept in the order of a value of the type.
+func followsClock(t row.Type) bool {
+	switch t.Kind {
+	case row.Bool, row.Date, row.Time, row.TimeNS, row.Timestamp, row.TimestampS, row.TimestampMS, row.TimestampNS, row.TimestampTZ, row.Float, row.Double:
+		return true
+	case row.Decimal:
+		return t.Words() == 1
+	}
+	return t.Kind >= row.Int8 && t.Kind <= row.Uint64
 }
 
 // singleValue says that all rows of a group agree in the aggregate's argument: it is grouped by.

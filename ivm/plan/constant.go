@@ -209,6 +209,9 @@ func unescape(s string) ([]byte, bool) {
 // SQL is a text that DuckDB reads as exactly this value of exactly this type, in any time zone.
 func (e *Constant) SQL() string {
 	t := e.Type
+	if Unnamed(t) {
+		return e.unnamedSQL()
+	}
 	if e.Value == nil {
 		if t.Kind == row.Null {
 			return "NULL"

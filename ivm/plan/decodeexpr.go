@@ -157,6 +157,9 @@ func (d *decoder) operator(typ string, args []Expr, at Typed) (Expr, error) {
 
 func (d *decoder) function(t *tree, f frame, at Typed) (Expr, error) {
 	e := &Function{Typed: at, Name: t.str("name"), Schema: t.str("schema_name"), Operator: t.bool("is_operator")}
+	if op := operatorNames[e.Name]; op != "" {
+		e.Name, e.Operator = op, true
+	}
 	if s := e.Schema; s == "main" || t.str("catalog_name") != "system" && t.str("catalog_name") != "" && s == "" {
 		e.Schema = ""
 	}
@@ -189,6 +192,11 @@ func (d *decoder) function(t *tree, f frame, at Typed) (Expr, error) {
 		if data.kind == jsonObject && len(data.keys) > 0 {
 			e.Data = data.compact()
 		}
+		if e.Name == "struct_update" { // the fields that it sets have the names of its arguments
+			for i := 1; i < len(kids); i++ {
+				e.ArgNames = append(e.ArgNames, kids[i].str("alias"))
+			}
+		}
 	}
 	types := t.get("arguments").list()
 	for i := range types {
@@ -206,6 +214,9 @@ func (d *decoder) function(t *tree, f frame, at Typed) (Expr, error) {
 	}
 	return e, nil
 }
+
+// operatorNames are functions that are another name of an operator.
+var operatorNames = map[string]string{"add": "+", "subtract": "-", "multiply": "*", "divide": "//", "mod": "%"}
 
 // lambdaParams is how many parameters the lambda has: the element, for a reduction the one before, and the index.
 func lambdaParams(name string, data *tree) int {

@@ -34,6 +34,7 @@ func (d *decoder) joined(t *tree, l, r Node) (Node, error) {
 			if t.str("join_type") == "RIGHT" {
 				return nil, &unsupported{UnknownOperator, NoPosition, "a right ASOF join is not maintained", "exchange its sides"}
 			}
+		case Semi, Anti: // there is a nearest partner when there is any
 		default:
 			return nil, &unsupported{UnknownOperator, NoPosition, "the ASOF join " + strings.ToLower(t.str("join_type")) + " is not maintained", ""}
 		}
@@ -69,6 +70,9 @@ func (d *decoder) joined(t *tree, l, r Node) (Node, error) {
 		return nil, err
 	}
 	splitConditions(j, width)
+	if j.asOf() && inequalities(j) != 1 {
+		return nil, &unsupported{UnknownOperator, NoPosition, "an ASOF join by other than one inequality is not known", ""}
+	}
 	return d.projected(t, j)
 }
 
@@ -164,7 +168,7 @@ func splitConditions(j *Join, width int) {
 	var rest []Expr
 	for _, p := range Conjuncts(j.Residual) {
 		c, ok := p.(*Comparison)
-		if !ok || c.Op == NotEqual || c.Op == Distinct {
+		if !ok || c.Op == NotEqual || c.Op == Distinct || j.asOf() && c.Op != Equal && c.Op != NotDistinct {
 			rest = append(rest, p)
 			continue
 		}
@@ -181,7 +185,7 @@ func splitConditions(j *Join, width int) {
 	// What only excludes pairs is no use for finding them.
 	var keep []Condition
 	for _, c := range j.Conditions {
-		if (c.Op == NotEqual || c.Op == Distinct) && j.Kind != AsOf && j.Kind != AsOfLeft {
+		if c.Op == NotEqual || c.Op == Distinct {
 			rest = append(rest, compare(c.Op, c.Left, mapRefs(c.Right, func(i int) int { return i + width }), NoPosition))
 			continue
 		}

@@ -25,7 +25,10 @@ func (d *decoder) projection(t *tree) (Node, error) {
 		}
 		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, name)
 	}
-	return p, nil
+	if err := d.wellFormed(p); err != nil {
+		return nil, err
+	}
+	return sortedLists(p), nil
 }
 
 func (d *decoder) filter(t *tree) (Node, error) {
@@ -120,6 +123,16 @@ func (d *decoder) params(name string, data *tree) (params []*Constant, rest stri
 	}
 	if s := data.get("separator"); s.kind == jsonString {
 		return []*Constant{{Typed{row.Type{Kind: row.Varchar}, NoPosition}, s.text}}, ""
+	}
+	if low := data.get("min"); name == "bitstring_agg" && low.kind == jsonObject {
+		for _, end := range []*tree{low, data.get("max")} {
+			c, err := d.constant(end, 0)
+			if err != nil || c.Value == nil {
+				return nil, data.compact()
+			}
+			params = append(params, c)
+		}
+		return params, ""
 	}
 	quantiles := data.get("quantiles").list()
 	if len(quantiles) == 0 {

@@ -158,6 +158,7 @@ type Function struct {
 	Operator bool   // it is written between or before its arguments
 	Args     []Expr
 	ArgTypes []row.Type // as bound; a variadic function's tail may be missing
+	ArgNames []string   // of struct_update: the fields that the arguments behind the first set
 	Lambda   *Lambda    // of list_transform and its like: the last argument
 	Data     string     // what DuckDB bound beside the arguments, as JSON; "" is nothing
 	Volatile bool       // two calls may give two values

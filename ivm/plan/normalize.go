@@ -12,6 +12,7 @@ func normalize(n Node) Node {
 		n = prune(n)
 		n = inlineShared(n)
 	}
+	n = inlineShared(prune(transform(n, nearest)))
 	n = transform(connect(transform(n, simplify)), simplify)
 	n = transform(n, clockFilters)
 	return transform(n, simplify)

@@ -18,6 +18,9 @@ type Input struct {
 	Volatile map[string]bool // functions, in lower case, that may give another value at each call
 	Reasons  []Reason        // what the caller found out itself
 
+	// Evaluator says what can be evaluated; nil: everything.
+	Evaluator Evaluator
+
 	// Keeps says of a type of the result whether the view's table keeps it, else why not and what to do; nil keeps all.
 	Keeps func(row.Type) (why, hint string)
 }

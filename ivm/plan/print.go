@@ -134,7 +134,13 @@ func functionText(b *strings.Builder, e *Function, cols []Column) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
+		if i > 0 && i <= len(e.ArgNames) {
+			b.WriteString(quoteName(e.ArgNames[i-1]) + " := ")
+		}
 		exprText(b, a, cols)
+	}
+	if bound := listAggregate(e); bound != "" {
+		b.WriteString(", " + bound)
 	}
 	if e.Lambda != nil {
 		b.WriteString(", lambda " + strings.Join(e.Lambda.Params, ", ") + ": ")
@@ -144,6 +150,21 @@ func functionText(b *strings.Builder, e *Function, cols []Column) {
 	if e.Type.Kind == row.Struct || e.Type.Kind == row.Union { // the names of fields are in the type only
 		b.WriteString("::" + e.Type.String())
 	}
+}
+
+// listAggregate is what DuckDB took out of the arguments of an aggregate over a list: a separator, quantiles.
+func listAggregate(e *Function) string {
+	if e.Data == "" || len(e.Args) != 2 || !strings.HasSuffix(e.Name, "aggr") && !strings.HasSuffix(e.Name, "aggregate") {
+		return ""
+	}
+	t, err := parseJSON(e.Data)
+	if err != nil {
+		return e.Data
+	}
+	if bound := t.get("bind_data").get("aggr_expr").get("function_data"); bound.kind == jsonObject && len(bound.keys) > 0 {
+		return bound.compact()
+	}
+	return ""
 }
 
 // short is a constant as it reads best.

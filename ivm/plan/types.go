@@ -27,8 +27,11 @@ func typeText(t *tree, depth int) string {
 	if depth > 100 {
 		return "INVALID"
 	}
-	if alias := info.str("alias"); strings.EqualFold(alias, "JSON") && id == "VARCHAR" {
+	switch alias := info.str("alias"); {
+	case id == "VARCHAR" && strings.EqualFold(alias, "JSON"):
 		return "JSON"
+	case id == "BLOB" && strings.EqualFold(alias, "GEOMETRY"):
+		return "GEOMETRY"
 	}
 	switch id {
 	case "NULL":

@@ -102,29 +102,11 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 		return fault.InternalError.Newf("DuckDB does not say what the types of %s are", r.f.Exprs)
 	}
 	for i, c := range columns {
-		if want := eval.Carrier(r.f.Types[i]); !means(c.Type, want) { // its vectors would be read as what they are not
+		if want := eval.Carrier(r.f.Types[i]); !eval.Means(c.Type, want) { // its vectors would be read as what they are not
 			return fault.InternalError.Newf("%s is %s, not %s", r.f.Exprs[i], c.Type, want)
 		}
 	}
 	return nil
-}
-
-// means says that DuckDB's name of a type is that type; how DuckDB names fields without a name does not count.
-func means(name string, want row.Type) bool {
-	t, err := row.ParseType(name)
-	return err == nil && alike(t, want)
-}
-
-func alike(a, b row.Type) bool {
-	if a.Kind != b.Kind || a.Width != b.Width || a.Scale != b.Scale || a.Size != b.Size || len(a.Children) != len(b.Children) {
-		return false
-	}
-	for i := range a.Children {
-		if !alike(a.Children[i], b.Children[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // release gives the connection back.
