@@ -36,7 +36,7 @@ var layers = []layer{
 	{"flightsql", []string{"flightsql/auth", "ivm", "ivm/ddl", "ivm/job", "ivm/catalog", "ducklake", "ducklake/gate", "ducklake/duck", "ducklake/types", "ducklake/metadata"}},
 
 	// adapters: the only parts of the engine that know the lake
-	{"ivm/store", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ducklake/metadata"}},
+	{"ivm/store", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/stream", "ducklake/metadata"}},
 	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ivm/row", "ivm/plan", "ducklake", "ducklake/duck", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
 	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake/..."}},
 
@@ -49,6 +49,7 @@ var layers = []layer{
 	{"ivm/eval/evaluator", []string{"ivm/row", "ivm/zset", "ivm/plan", "ivm/eval", "ducklake/duck"}},
 	{"ivm/eval", []string{"ivm/row", "ivm/zset", "ivm/plan"}},
 	{"ivm/dataflow", []string{"ivm/row", "ivm/zset", "ivm/state", "ivm/plan", "ivm/eval"}},
+	{"ivm/stream", []string{"ivm/catalog", "ivm/dataflow", "ivm/eval", "ivm/plan", "ivm/row", "ivm/state", "ivm/zset"}},
 	{"ivm/ivmtest", []string{"ivm/row", "ivm/zset", "ivm/state", "ivm/plan", "ivm/eval", "ivm/dataflow", "ivm/bind", "ducklake/duck"}},
 
 	{"ivm/enginetest", []string{"ivm", "ivm/...", "ducklake", "ducklake/..."}},
@@ -58,7 +59,7 @@ var layers = []layer{
 	{"ivm/catalog", []string{"ivm/ddl"}},
 	{"ivm/job", []string{"ivm/ddl"}},
 	{"ivm/refresh", []string{"ivm/job", "ivm/catalog", "ivm/ddl"}},
-	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh", "ivm/plan"}},
+	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh", "ivm/stream", "ivm/plan"}},
 
 	{"ducklake/duck", nil},
 	{"ducklake/types", nil},

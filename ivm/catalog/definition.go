@@ -97,10 +97,15 @@ func Decode(text string) (Definition, error) {
 	if err := dec.Decode(&v); err != nil {
 		return Definition{}, vegaProblem(e.Vega, err)
 	}
-	if v.Mode != Traditional {
-		return Definition{}, fault.DefinitionTooNew.Newf("the definition is of a %q view; this server knows %q views", v.Mode, Traditional)
+	switch o := v.Options; {
+	case v.Mode != Traditional && v.Mode != Streaming:
+		return Definition{}, fault.DefinitionTooNew.Newf("the definition is of a %q view; this server knows %q and %q views", v.Mode, Traditional, Streaming)
+	case v.Mode == Traditional && o.Stream != nil:
+		return Definition{}, fault.DefinitionTooNew.Newf("the definition is of a traditional view and has the option %q", o.Stream[0].Name)
+	case v.Mode == Streaming && (o.RefreshInterval != nil || o.RefreshCron != ""):
+		return Definition{}, fault.DefinitionTooNew.Newf("the definition is of a streaming view and says when it is refreshed")
 	}
-	d.TimeZone, d.Consistent, d.Options, d.Pinned = v.TimeZone, v.Consistent, v.Options, v.Pinned
+	d.Kind, d.TimeZone, d.Consistent, d.Options, d.Pinned = v.Mode, v.TimeZone, v.Consistent, v.Options, v.Pinned
 	return d, nil
 }
 

@@ -38,6 +38,43 @@ func TestDefinitionText(t *testing.T) {
 	}
 }
 
+func TestStreamingDefinitionText(t *testing.T) {
+	o, err := Options{}.Set(streamOptions(t, "parallelism = 4, max_staleness = '1 minute', initial_mode = 'future', wait_for_ready = true, "+
+		"on_error = 'fail', source_batch_bytes = '1 MiB', watermark_column = 'at', watermark_delay = '5s'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Definition{Kind: Streaming, Query: "SELECT 1", TimeZone: "UTC", Consistent: true, Options: o}
+	want := `{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","time_zone":"UTC","consistent":true,` +
+		`"options":{"source_batch_bytes":"1 MiB","on_error":"fail","parallelism":"4","watermark_column":"at","watermark_delay":"5 seconds","max_staleness":"1 minute"}}}`
+	if got := d.Encode(); got != want {
+		t.Errorf("the durable format changed:\n%s\nwant\n%s", got, want)
+	}
+	got, err := Decode(d.Encode())
+	if err != nil || !reflect.DeepEqual(got, d) {
+		t.Errorf("%s decodes to %+v, %v", d.Encode(), got, err)
+	}
+	if got := o.Reset([]string{"parallelism", "source_batch_bytes", "on_error", "watermark_column", "watermark_delay"}); got.Stream != nil || got.MaxStaleness == nil {
+		t.Errorf("after RESET: %+v", got)
+	}
+	if len(o.Stream) != 5 {
+		t.Errorf("RESET changed the options before it: %+v", o.Stream)
+	}
+	o, err = o.Set(streamOptions(t, "parallelism = 8"))
+	if v, _ := o.Stream.Get("parallelism"); err != nil || v.Int != 8 || len(o.Stream) != 5 {
+		t.Errorf("after SET: %+v, %v", o.Stream, err)
+	}
+}
+
+func streamOptions(t *testing.T, with string) ddl.Options {
+	t.Helper()
+	items, err := ddl.Parse("CREATE STREAMING MATERIALIZED VIEW v WITH (" + with + ") AS SELECT 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return items[0].Stmt.(*ddl.CreateView).Options
+}
+
 func TestDecodeForeign(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -49,7 +86,14 @@ func TestDecodeForeign(t *testing.T) {
 		{`{"kind":"query","format":2,"query":"SELECT 1"}`, fault.DefinitionTooNew},
 		{`{"kind":"query","format":2}`, fault.DefinitionTooNew},
 		{`{"kind":"select_v3","format":1,"query":"SELECT 1"}`, fault.DefinitionTooNew},
-		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","consistent":false,"options":{}}}`, fault.DefinitionTooNew},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","consistent":false,"options":{}}}`, nil},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","options":{"parallelism":"4","source_batch_bytes":"1 MiB"}}}`, nil},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"replicating","consistent":false,"options":{}}}`, fault.DefinitionTooNew},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","options":{"refresh_interval":"5 seconds"}}}`, fault.DefinitionTooNew},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"traditional","options":{"parallelism":"4"}}}`, fault.DefinitionTooNew},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","options":{"parallelism":"0"}}}`, fault.DefinitionInvalid},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","options":{"wait_for_ready":"true"}}}`, fault.DefinitionTooNew},
+		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","options":{"initial_mode":"future"}}}`, fault.DefinitionTooNew},
 		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"traditional","sharding":{"n":3}}}`, fault.DefinitionTooNew},
 		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"traditional","options":{"colour":"blue"}}}`, fault.DefinitionTooNew},
 		{`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"traditional","options":{"wait":"true"}}}`, fault.DefinitionTooNew},

@@ -11,7 +11,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/ddl"
 )
 
-// Options are the options stored with a traditional view.
+// Options are the options stored with a view.
 type Options struct {
 	RefreshInterval *time.Duration // nil: no interval; 0: after every source commit
 	RefreshCron     string         // "": no cron
@@ -38,6 +38,10 @@ func (o Options) Set(given ddl.Options) (Options, error) {
 		case "max_staleness":
 			d := v.Duration
 			o.MaxStaleness = &d
+		default:
+			if _, ok := streamOption(opt.Name); ok {
+				o.Stream = streamed(o.Stream, opt.Name, v)
+			}
 		}
 	}
 	if o.RefreshTimezone != "" && o.RefreshCron == "" {
@@ -63,9 +67,34 @@ func (o Options) Reset(names []string) Options {
 			o.RefreshTimezone = ""
 		case "max_staleness":
 			o.MaxStaleness = nil
+		default:
+			o.Stream = slices.DeleteFunc(slices.Clone(o.Stream), func(opt ddl.Option) bool { return opt.Name == name })
+			if len(o.Stream) == 0 {
+				o.Stream = nil
+			}
 		}
 	}
 	return o
+}
+
+// streamOption is an option that streaming views alone have and keep. How the first generation begins is no part of the definition: the
+// view's control row says how the wanted one does.
+func streamOption(name string) (ddl.OptionSpec, bool) {
+	spec, ok := ddl.LookupOption(ddl.StreamingOptions, name)
+	return spec, ok && spec.Stored && spec.Name == name && name != "max_staleness" && name != "initial_mode"
+}
+
+// streamed gives the options with another value of one, in the order in which they are documented.
+func streamed(o ddl.Options, name string, v ddl.Value) ddl.Options {
+	var out ddl.Options
+	for _, spec := range ddl.StreamingOptions {
+		if spec.Name == name {
+			out = append(out, ddl.Option{Name: name, Value: v})
+		} else if old, ok := o.Get(spec.Name); ok {
+			out = append(out, ddl.Option{Name: spec.Name, Value: old})
+		}
+	}
+	return out
 }
 
 // List gives the options that are set, as they would be written in SQL.
@@ -84,6 +113,7 @@ func (o Options) List() ddl.Options {
 	duration("refresh_interval", o.RefreshInterval)
 	text("refresh_cron", o.RefreshCron)
 	text("refresh_timezone", o.RefreshTimezone)
+	out = append(out, o.Stream...)
 	duration("max_staleness", o.MaxStaleness)
 	return out
 }
@@ -114,7 +144,10 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 	}
 	var given ddl.Options
 	for name, text := range texts {
-		spec, ok := ddl.LookupOption(ddl.ViewOptions, name)
+		spec, ok := streamOption(name)
+		if !ok {
+			spec, ok = ddl.LookupOption(ddl.ViewOptions, name)
+		}
 		if !ok || !spec.Stored || spec.Name != name {
 			return fault.DefinitionTooNew.Newf("the definition has the option %q, which this server does not know", name)
 		}

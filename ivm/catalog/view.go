@@ -21,9 +21,10 @@ const (
 // State is where a view stands for its readers.
 type State string
 
-// The states of a traditional view.
+// The states.
 const (
-	NotPopulated State = "NOT_POPULATED"         // never refreshed: it cannot be read
+	NotPopulated State = "NOT_POPULATED"         // a traditional view that was never refreshed: it cannot be read
+	NotReady     State = "NOT_READY"             // a streaming view without its first complete content: it cannot be read
 	Ready        State = "READY"                 // a complete generation is served
 	Unadopted    State = "UNADOPTED"             // a comment defines it, no administrator does
 	Altered      State = "ALTERED"               // another program changed the table's columns: it is served and not refreshed
@@ -104,6 +105,8 @@ func (v *View) State() State {
 	switch {
 	case v.state != "":
 		return v.state
+	case v.Published.Generation == 0 && v.Kind == Streaming:
+		return NotReady
 	case v.Published.Generation == 0:
 		return NotPopulated
 	case v.Altered() != nil:

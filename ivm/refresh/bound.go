@@ -20,5 +20,6 @@ type Making struct {
 	Name    catalog.Name
 	Columns []catalog.Column
 	Row     catalog.Row // its UUID becomes known with the table
+	Begin   string      // of a streaming view: how its first generation begins
 	Job     *job.Job    // inserted with the row, its Subject the table's uuid; nil for none
 }

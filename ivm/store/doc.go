@@ -1,9 +1,11 @@
 // Package store keeps what the engine must not forget, in tables beside the
-// lake's own in its catalog database: views, their sources, jobs, schedules.
+// lake's own in its catalog database: views, their sources, jobs, schedules, and how streaming
+// views are to run.
 //
 // Read [Open] first, then tables.go for the tables and their migrations.
-// [Store.Views], [Store.Jobs] and [Store.Schedules] are the ports that catalog,
-// job and refresh declare; [History] answers which commits changed which tables.
+// [Store.Views], [Store.Jobs], [Store.Schedules] and [Store.Streams] are the ports
+// that catalog, job, refresh and stream declare; [Control] is what statements ask of
+// streaming views; [History] answers which commits changed which tables.
 //
 // Everything that changes rows exists twice: as a method of a port, in a
 // transaction of its own, and as a method of [Store] that takes a transaction,

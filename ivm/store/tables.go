@@ -17,6 +17,7 @@ const Component = "ivm"
 //	2  vega_jobs          durable jobs, running and ended
 //	3  vega_schedules     when views refresh by themselves
 //	4  vega_view_columns  the columns of the views' tables, as the views have them
+//	5  vega_streams       what is wanted of streaming views, who runs them, and where they stand
 func migrations() []metadata.Migration {
 	both := func(version int, sql ...string) metadata.Migration {
 		return metadata.Migration{Version: version, DuckDB: sql, PostgreSQL: sql}
@@ -49,6 +50,12 @@ func migrations() []metadata.Migration {
 		),
 		both(4,
 			`CREATE TABLE {M}vega_view_columns (view_uuid VARCHAR NOT NULL, columns VARCHAR NOT NULL)`,
+		),
+		both(5,
+			`CREATE TABLE {M}vega_streams (uuid VARCHAR PRIMARY KEY, paused BOOLEAN NOT NULL, paused_at TIMESTAMPTZ, restarts BIGINT NOT NULL,
+				generation BIGINT NOT NULL, mode VARCHAR NOT NULL, state VARCHAR NOT NULL, reason_code VARCHAR NOT NULL,
+				reason_message VARCHAR NOT NULL, reason_hint VARCHAR NOT NULL, since TIMESTAMPTZ, handled BIGINT NOT NULL,
+				boundary BIGINT NOT NULL, late BIGINT NOT NULL, server_id VARCHAR NOT NULL, fence BIGINT NOT NULL)`,
 		),
 	}
 }

@@ -70,6 +70,11 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 		if err := s.Store.InsertRow(ctx, tx, row); err != nil {
 			return err
 		}
+		if row.Kind == catalog.Streaming {
+			if err := s.Store.InsertStream(ctx, tx, table.UUID, m.Begin); err != nil {
+				return err
+			}
+		}
 		if m.Job == nil {
 			return nil
 		}
