@@ -13,9 +13,9 @@ import (
 	"github.com/vegadb/vega-flight/ivm/row"
 )
 
-// Planned plans a stored streaming view: its canonical query over its sources as they were bound, with columns of exactly the types of the
+// Plan plans a stored streaming view: its canonical query over its sources as they were bound, with columns of exactly the types of the
 // view's table.
-func (b *Binder) Planned(ctx context.Context, v *catalog.View) (*plan.Plan, error) {
+func (b *Binder) Plan(ctx context.Context, v *catalog.View) (*plan.Plan, error) {
 	planner, err := b.planning(ctx)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -17,19 +18,11 @@ type place struct {
 type target func(ctx context.Context) (place, error)
 
 // make makes a member and brings it to where the views that it reads are, or to near the lake's head.
-func (c *Config) make(ctx context.Context, k making, to target, say func(State, Reason)) (m *member, err error) {
+func (c *Config) make(ctx context.Context, k making, to target, say func(State, Reason)) (*member, error) {
 	m, p, there, err := open(ctx, c, k)
 	if err != nil {
 		return nil, err
 	}
-	ok := false
-	defer func() {
-		if !ok {
-			if e := m.close(); e != nil {
-				c.Log.Warn("closing a streaming view that could not begin", "view", m.name(), "error", e)
-			}
-		}
-	}()
 	how, why := Begin(k.generation, k.view.Published, p, there && m.graph.Stepped())
 	if how != First && k.clean {
 		how, why = Again, "it is rebuilt"
@@ -58,9 +51,8 @@ func (c *Config) make(ctx context.Context, k making, to target, say func(State, 
 		err = m.catchUp(ctx, to)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.close())
 	}
-	ok = true
 	return m, nil
 }
 

@@ -192,6 +192,9 @@ func (g *group) upkeep(ctx context.Context) (more bool) {
 		settled = nil
 	}
 	for _, m := range slices.Clone(g.members) {
+		if !slices.Contains(g.members, m) {
+			continue
+		}
 		again, err := m.advance(ctx)
 		if err == nil && slices.Contains(settled, m) && m.due(now) {
 			m.capture()
@@ -213,6 +216,9 @@ func (g *group) upkeep(ctx context.Context) (more bool) {
 
 // drop lets a member go, and those that read it, which go on when it does.
 func (g *group) drop(m *member, r report) {
+	if !slices.Contains(g.members, m) {
+		return // with what it reads
+	}
 	r.m = m
 	gone := map[string]bool{m.view.UUID: true}
 	left := g.members[:0:0]

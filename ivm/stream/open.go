@@ -27,42 +27,44 @@ type making struct {
 }
 
 // open makes a member with its state as the newest checkpoint has it. p and there say what that is.
-func open(ctx context.Context, c *Config, k making) (m *member, p point, there bool, err error) {
-	m = &member{c: c, view: k.view, options: optionsOf(k.view), generation: k.generation, dir: c.generationDir(k.view.UUID, k.generation)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.close())
-		}
-	}()
-	if m.plan, err = c.Planner.Plan(ctx, k.view); err != nil {
-		return nil, p, false, err
+func open(ctx context.Context, c *Config, k making) (*member, point, bool, error) {
+	m := &member{c: c, view: k.view, options: optionsOf(k.view), generation: k.generation, dir: c.generationDir(k.view.UUID, k.generation)}
+	p, there, err := m.open(ctx, k)
+	if err != nil {
+		return nil, p, false, errors.Join(err, m.close())
+	}
+	return m, p, there, nil
+}
+
+func (m *member) open(ctx context.Context, k making) (p point, there bool, err error) {
+	if m.plan, err = m.c.Planner.Plan(ctx, k.view); err != nil {
+		return p, false, err
 	}
 	if !m.plan.Admitted() {
-		return nil, p, false, fault.NotYetSupported.Newf("view %s: %s", m.name(), m.plan.Reasons[0]).
+		return p, false, fault.NotYetSupported.Newf("view %s: %s", m.name(), m.plan.Reasons[0]).
 			WithHint("EXPLAIN STREAMING says all reasons; the view was made by another version of the server")
 	}
 	if k.clean {
 		if err := os.RemoveAll(m.dir); err != nil {
-			return nil, p, false, err
+			return p, false, err
 		}
 	}
 	err = m.openState(ctx)
 	if code := fault.CodeOf(err); code == fault.StateStampDiffers || code == fault.StateUnreadable && !full(err) {
-		c.Log.Warn("the state of a streaming view is of no use and is made again", "view", m.name(), "error", err)
+		m.c.Log.Warn("the state of a streaming view is of no use and is made again", "view", m.name(), "error", err)
 		if err = errors.Join(m.close(), os.RemoveAll(m.dir)); err == nil {
 			err = m.openState(ctx)
 		}
 	}
 	if err != nil {
-		return nil, p, false, err
+		return p, false, err
 	}
-	if err = m.bind(k.set); err != nil {
-		return nil, p, false, err
+	if err := m.bind(k.set); err != nil {
+		return p, false, err
 	}
-	m.served = point{Generation: k.view.Published.Generation, Epoch: k.view.Published.Epoch, Published: k.view.Published.Snapshot,
-		Frontier: k.view.Published.Frontier.SourceVersion, Clock: k.view.Published.Frontier.Clock}
-	p, there, err = decodePoint(m.store.Frontier())
-	return m, p, there, err
+	now := k.view.Published
+	m.served = point{Generation: now.Generation, Epoch: now.Epoch, Published: now.Snapshot, Frontier: now.Frontier.SourceVersion, Clock: now.Frontier.Clock}
+	return decodePoint(m.store.Frontier())
 }
 
 // generationDir is where a generation's state lies.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"runtime"
 	"time"
 
@@ -45,3 +46,6 @@ func optionsOf(v *catalog.View) Options {
 	}
 	return o
 }
+
+// optionsText is equal for equal options.
+func optionsText(v *catalog.View) string { return fmt.Sprintf("%+v", optionsOf(v)) }

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -129,17 +128,13 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 // wantedOf is what a view's rows ask for.
 func (s *Supervisor) wantedOf(ctx context.Context, v *catalog.View, r Record, owned bool) Wanted {
 	w := Wanted{There: true, Owned: owned, Paused: r.Paused, Restarts: r.Restarts, Generation: max(r.Generation, 1), Upstream: true}
-	options, err := json.Marshal(optionsOf(v))
-	if err != nil {
-		panic(err) // numbers
-	}
-	w.Options = string(options)
+	w.Options = optionsText(v)
 	if owned && s.c.Allowed != nil {
 		w.Denied = s.c.Allowed(ctx, v) != nil
 	}
 	for _, src := range v.Sources {
 		if up := s.latest.ByUUID(src.UUID); up != nil && up.Kind == catalog.Streaming {
-			if sl := s.slots[up.UUID]; sl == nil || sl.phase != Live {
+			if sl := s.slots[up.UUID]; sl == nil || sl.phase != Live || sl.state == Failed {
 				w.Upstream = false
 			}
 		}
@@ -174,9 +169,10 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 				if !owned {
 					continue
 				}
-				sl = s.adopt(r)
+				sl = s.adopt(v, r)
 			}
 			s.act(ctx, sl, v, r, Decide(s.wantedOf(ctx, v, r, owned), sl.observed(now)))
+			s.letGo(ctx, sl, now)
 		}
 	}
 	for _, uuid := range slices.Collect(maps.Keys(s.slots)) {
@@ -189,7 +185,7 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 }
 
 // adopt makes the slot of a view that was not here before. What had failed stays failed until somebody restarts it.
-func (s *Supervisor) adopt(r Record) *slot {
+func (s *Supervisor) adopt(v *catalog.View, r Record) *slot {
 	sl := newSlot(r.UUID)
 	sl.state, sl.reason, sl.since, sl.boundary = r.State, r.Reason, r.Since, r.Boundary
 	sl.restarts, sl.generation = r.Restarts, max(r.Generation, 1)
@@ -197,7 +193,7 @@ func (s *Supervisor) adopt(r Record) *slot {
 	case r.Handled < r.Restarts:
 		sl.restarts = r.Handled
 	case r.State == Failed:
-		sl.phase = Blocked
+		sl.phase, sl.options = Blocked, optionsText(v)
 	}
 	s.slots[r.UUID] = sl
 	return sl
@@ -233,7 +229,9 @@ func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Recor
 	switch a {
 	case Nothing:
 	case Build:
-		s.begin(ctx, sl, v, r)
+		if !s.rebind(ctx, sl, v) {
+			s.begin(ctx, sl, v, r)
+		}
 	case BuildBeside:
 		sl.beside = r.Generation
 		s.begin(ctx, sl, v, r)
@@ -260,6 +258,10 @@ func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Recor
 	case Pause:
 		s.stopSlot(ctx, sl, true)
 		sl.phase, sl.due = Blocked, time.Time{}
+		sl.heldUntil = time.Time{}
+		if most := optionsOf(v).MaxHold; most > 0 {
+			sl.heldUntil = r.PausedAt.Add(most)
+		}
 		sl.say(Paused, Reason{Message: "it was paused", Hint: "ALTER STREAMING MATERIALIZED VIEW " + v.Name().String() + " RESUME"})
 	case Deny:
 		s.stopSlot(ctx, sl, true)
@@ -311,7 +313,7 @@ func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Rec
 	if sl.beside == 0 {
 		sl.mending = sl.mending || r.Restarts != sl.restarts
 		sl.restarts, sl.generation, sl.phase = r.Restarts, r.Generation, Building
-		sl.options = s.wantedOf(ctx, v, r, false).Options
+		sl.options = optionsText(v)
 	}
 	k := making{view: v, set: s.latest, generation: r.Generation, mode: r.Mode, clean: sl.clean}
 	if v.Published.Generation == r.Generation {

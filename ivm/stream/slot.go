@@ -30,6 +30,8 @@ type slot struct {
 	build    int64         // number of the build; answers of others do not count
 	cancel   context.CancelFunc
 
+	heldUntil time.Time // of a paused view: when the lake's history may expire; zero: never
+
 	tries int
 	due   time.Time // when to try again; zero: never by itself
 }

@@ -173,6 +173,13 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 	for _, t := range touched {
 		look = look || t.Schema || t.Gone
 	}
+	if look {
+		for _, sl := range s.slots {
+			if sl.phase == Blocked && sl.state == SchemaBlocked {
+				sl.due = time.Now()
+			}
+		}
+	}
 	return look
 }
 

@@ -24,7 +24,7 @@ func trouble(err error) report {
 	}
 	switch fault.CodeOf(err) {
 	case fault.SourceChanged:
-		return report{state: SchemaBlocked, cause: err}
+		return report{state: SchemaBlocked, cause: err, again: true} // the table may be made again, or the column put back
 	case fault.HistoryExpired, fault.HistoryRewritten:
 		// What came between is not known: the content is computed anew, and the difference published.
 		return report{state: Recovering, cause: err, again: true, clean: true}
