@@ -21,7 +21,9 @@ type oracle struct {
 }
 
 func openOracle(config map[string]string) (*oracle, error) {
-	all := map[string]string{"threads": "1", "memory_limit": "4GB", "temp_directory": ""}
+	all := map[string]string{"threads": "1", "memory_limit": "4GB", "temp_directory": "",
+		// Of more rows than that an ASOF join sorts, and then NULL finds a partner, which it does not find otherwise.
+		"asof_loop_join_threshold": "100000000"}
 	for k, v := range config {
 		all[k] = v
 	}
