@@ -59,10 +59,12 @@ func Build(ctx context.Context, p *plan.Plan, o BuildOptions) (*Graph, []Input, 
 		o.Tables = Memory{}
 	}
 	graph, err := OpenGraph(o.Tables)
+	opened := &openedTables{}
+	o.Tables = opened.watch(o.Tables)
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &builder{ctx: ctx, graph: graph, o: o, plan: p, done: map[plan.Node]int{}, inputs: map[*plan.Source]int{}, marks: map[*plan.Source]*Watermark{}}
+	b := &builder{ctx: ctx, graph: graph, o: o, plan: p, done: map[plan.Node]int{}, inputs: map[*plan.Source]int{}, opened: opened, marks: map[*plan.Source]*Watermark{}}
 	root := 0
 	if err = b.readSources(); err == nil {
 		root, err = b.node(p.Root)
@@ -86,6 +88,7 @@ type builder struct {
 	done   map[plan.Node]int // nodes that are built
 	inputs map[*plan.Source]int
 	marks  map[*plan.Source]*Watermark
+	opened *openedTables
 	list   []Input
 	starts []int // the node of each input, behind its watermark
 	tables int
@@ -180,10 +183,14 @@ func (b *builder) options() eval.Options {
 func (b *builder) layout(node int) *row.Layout { return b.graph.nodes[node].out.Layout }
 
 func (b *builder) add(n plan.Node, what string, op Operator, in ...int) int {
+	id := -1
 	if i := b.plan.Info(n); i != nil {
+		id = i.ID
 		what = fmt.Sprintf("%s %d", i.Operator, i.ID)
 	}
-	return b.graph.Add(what, op, in...)
+	at := b.graph.Add(what, op, in...)
+	b.graph.nodes[at].plan, b.graph.nodes[at].tables = id, b.opened.take()
+	return at
 }
 
 // name is a table's: its operator's place in the plan, which is the same each time that the plan is built.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -32,6 +33,10 @@ type node struct {
 	out  *zset.Batch // of the current step
 	own  *zset.Batch // of a source: what out is when no delta is given
 	ins  []*zset.Batch
+
+	plan   int // id of the plan's node that it works for, or -1
+	tables []shardTable
+	count  counts
 }
 
 // NewGraph makes an empty graph, which remembers in memory.
@@ -54,7 +59,7 @@ func (g *Graph) Stepped() bool { return g.stepped }
 
 // Source adds an input, whose deltas are given to Step in the order in which sources were added. It returns the node's number.
 func (g *Graph) Source(name string, layout *row.Layout) int {
-	g.nodes = append(g.nodes, &node{name: name, out: zset.New(layout)})
+	g.nodes = append(g.nodes, &node{name: name, out: zset.New(layout), plan: -1})
 	id := len(g.nodes) - 1
 	g.sources = append(g.sources, id)
 	g.last = id
@@ -63,7 +68,7 @@ func (g *Graph) Source(name string, layout *row.Layout) int {
 
 // Add adds an operator whose inputs are the outputs of nodes that were added before. Several may read one node.
 func (g *Graph) Add(name string, op Operator, in ...int) int {
-	n := &node{op: op, name: name, in: in, out: zset.New(op.Layout()), ins: make([]*zset.Batch, len(in))}
+	n := &node{op: op, name: name, in: in, out: zset.New(op.Layout()), ins: make([]*zset.Batch, len(in)), plan: -1}
 	for i, from := range in {
 		n.ins[i] = g.nodes[from].out
 	}
@@ -105,10 +110,12 @@ func (g *Graph) Step(ctx context.Context, now int64, deltas ...*zset.Batch) (*zs
 			continue
 		}
 		e.node = i
+		began := time.Now()
 		if err := n.op.Step(ctx, e, n.ins, n.out); err != nil {
 			g.broken = fmt.Errorf("%s: %w", n.name, err)
 			return nil, g.broken
 		}
+		n.counted(began)
 		if n.op.Cancels() || i == g.last {
 			n.out.Consolidate()
 		}
