@@ -29,22 +29,49 @@ type eventTime struct {
 // watermark gives a table that is still empty a watermark.
 func (w *World) watermark(ctx context.Context, t *table, column string, delay time.Duration) error {
 	s := t.source
+	s.Watermark, s.DelayMicros, s.Delay = column, delay.Microseconds(), delay.String()
+	var err error
+	if t.event, err = newEventTime(s, t.rows.Layout); err != nil {
+		return err
+	}
+	return w.Exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %[1]s_seen; CREATE TABLE %[1]s_seen."%[2]s" AS FROM %[1]s."%[2]s" LIMIT 0`, w.schema, s.Name))
+}
+
+func newEventTime(s *plan.Source, l *row.Layout) (*eventTime, error) {
 	for i, c := range s.Columns {
-		if !strings.EqualFold(c.Name, column) {
+		if !strings.EqualFold(c.Name, s.Watermark) {
 			continue
 		}
-		ticks, ok := plan.Ticks(c.Type, delay.Microseconds())
+		ticks, ok := plan.Ticks(c.Type, s.DelayMicros)
 		if !ok {
-			return fmt.Errorf("%s is no time", c.Type)
+			return nil, fmt.Errorf("%s is no time", c.Type)
 		}
-		s.Watermark, s.DelayMicros, s.Delay = c.Name, delay.Microseconds(), delay.String()
-		t.event = &eventTime{column: i, delay: ticks, never: math.MaxInt64, seen: zset.New(t.rows.Layout)}
+		e := &eventTime{column: i, delay: ticks, never: math.MaxInt64, seen: zset.New(l)}
 		if c.Type.Kind == row.Date {
-			t.event.never = math.MaxInt32
+			e.never = math.MaxInt32
 		}
-		return w.Exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %[1]s_seen; CREATE TABLE %[1]s_seen."%[2]s" AS FROM %[1]s."%[2]s" LIMIT 0`, w.schema, s.Name))
+		return e, nil
 	}
-	return fmt.Errorf("there is no column %s", column)
+	return nil, fmt.Errorf("there is no column %s", s.Watermark)
+}
+
+// takeAll takes the changes of several commits, as sources with a watermark give them.
+func (e *eventTime) takeAll(d *zset.Batch) error {
+	last := len(d.Layout.Types) - 1
+	for from := 0; from < d.Len(); {
+		at := d.Row(from)[d.Layout.Off[last]]
+		part := zset.New(e.seen.Layout)
+		for ; from < d.Len() && d.Row(from)[d.Layout.Off[last]] == at; from++ {
+			r := part.AppendRow(d.Weights[from])
+			for f := range last {
+				part.Layout.CopyField(r, f, part.Heap, d.Layout, d.Row(from), f, d.Heap)
+			}
+		}
+		if err := e.take(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take gives the changes of one commit that are in time.
@@ -132,7 +159,7 @@ func (v *View) eventful() bool {
 			return true
 		}
 	}
-	return false
+	return v.below != nil && v.below.eventful()
 }
 
 func (v *View) reads(t *table) bool {

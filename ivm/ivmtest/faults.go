@@ -134,6 +134,7 @@ func (w *World) interrupt(ctx context.Context, dml string, n int) (hit []string,
 		return nil, err
 	}
 	for _, v := range w.views {
+		deltas := v.given(deltas)
 		s, err := v.overStore()
 		if err != nil {
 			return nil, err
@@ -191,7 +192,7 @@ func (v *View) backfill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	whole := v.world.whole()
+	whole := v.whole()
 	if _, err := r.take(func() (*zset.Batch, error) { return r.Load(ctx, v.world.now, whole) }); err != nil {
 		return errors.Join(v.wrong("made anew by loading: %v", err), r.Close())
 	}

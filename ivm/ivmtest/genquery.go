@@ -13,6 +13,7 @@ type generator struct {
 	s     *schema
 	names int
 	with  []string // CTEs
+	cols  []column // of the view
 }
 
 // refers finds a column in an expression.
@@ -31,9 +32,32 @@ type relation struct {
 	cols []column // ref is the bare name
 }
 
+// over draws a query over another view.
+func (g *generator) over(view string, cols []column) string {
+	s := &schema{tables: slices.Clone(g.s.tables)}
+	t := &genTable{name: view}
+	for _, c := range cols {
+		if c.class != float {
+			t.columns = append(t.columns, genColumn{name: c.ref, class: c.class})
+		}
+	}
+	if len(t.columns) == 0 {
+		return ""
+	}
+	s.tables = append([]*genTable{t}, s.tables...)
+	next := newGenerator(g.t, s)
+	next.names = g.names
+	sql := next.view()
+	if !strings.Contains(sql, view+" r") {
+		return ""
+	}
+	return sql
+}
+
 // view draws the whole query.
 func (g *generator) view() string {
 	r := g.query(1 + g.t.n(3))
+	g.cols = r.cols
 	if len(g.with) > 0 {
 		return "WITH " + strings.Join(g.with, ",\n") + "\n" + r.sql
 	}
@@ -63,6 +87,17 @@ func (g *generator) query(depth int) relation {
 func (g *generator) from(depth int) (string, []column) {
 	sql, scope := g.item(depth)
 	for range g.joins() {
+		switch g.t.n(20) {
+		case 18:
+			join, more := g.lateral(scope)
+			sql, scope = sql+join, append(slices.Clone(scope), more...)
+			continue
+		case 19:
+			if join, more, ok := g.asOf(scope); ok {
+				sql, scope = sql+join, append(slices.Clone(scope), more...)
+				continue
+			}
+		}
 		right, more := g.item(depth - 1)
 		kind := oneOf(g.t, "JOIN", "LEFT JOIN", "FULL JOIN", "RIGHT JOIN", "SEMI JOIN", "ANTI JOIN", "CROSS JOIN")
 		if kind == "CROSS JOIN" {
@@ -76,6 +111,35 @@ func (g *generator) from(depth int) (string, []column) {
 		}
 	}
 	return sql, scope
+}
+
+// lateral is a query in FROM that knows the rows before it.
+func (g *generator) lateral(outer []column) (string, []column) {
+	from, scope := g.item(0)
+	c := g.comparable(outer)
+	where := fmt.Sprintf("%s %s %s", g.expr(scope, c, 0), oneOf(g.t, "=", "=", "<", ">="), g.expr(outer, c, 0))
+	alias, name := g.name("r"), g.name("x")
+	call := oneOf(g.t, "count(*)", "max("+g.expr(scope, number, 0)+")", "sum("+g.expr(scope, number, 1)+")")
+	return fmt.Sprintf(" %s LATERAL (SELECT %s AS %s FROM %s WHERE %s) %s ON true", oneOf(g.t, "JOIN", "LEFT JOIN"), call, name, from, where, alias),
+		[]column{{alias + "." + name, number}}
+}
+
+// asOf joins each row with the nearest of a relation whose rows differ in what decides.
+func (g *generator) asOf(left []column) (string, []column, bool) {
+	inner, in := g.item(0)
+	c := g.comparable(in)
+	a, ok := g.columnOf(left, c)
+	b, also := g.columnOf(in, c)
+	k, third := g.columnOf(left, number)
+	l, fourth := g.columnOf(in, number)
+	if !ok || !also || !third || !fourth || c == text {
+		return "", nil, false
+	}
+	alias := g.name("r")
+	key, at, n := g.name("x"), g.name("x"), g.name("x")
+	return fmt.Sprintf(" ASOF %s (SELECT %s AS %s, %s AS %s, count(*) AS %s FROM %s GROUP BY ALL) %s ON %s = %s.%s AND %s %s %s.%s",
+			oneOf(g.t, "JOIN", "LEFT JOIN"), l, key, b, at, n, inner, alias, k, alias, key, a, oneOf(g.t, ">=", ">", "<=", "<"), alias, at),
+		[]column{{alias + "." + key, number}, {alias + "." + at, c}, {alias + "." + n, number}}, true
 }
 
 func (g *generator) joins() int { return oneOf(g.t, 0, 1, 0, 1, 2) }
@@ -137,10 +201,13 @@ func (g *generator) item(depth int) (string, []column) {
 
 // where is a WHERE clause, or none.
 func (g *generator) where(scope []column, depth int) string {
-	if !g.t.chance(55) {
-		return ""
+	if g.t.chance(55) {
+		return " WHERE " + g.pred(scope, 2, depth)
 	}
-	return " WHERE " + g.pred(scope, 2, depth)
+	if at, ok := g.columnOf(scope, stamp); ok && g.t.chance(12) { // the clock decides
+		return " WHERE CAST(" + at + " AS TIMESTAMPTZ) " + oneOf(g.t, ">", ">=", "<", "<=") + " now() " + oneOf(g.t, "", "- INTERVAL 1 HOUR", "+ INTERVAL 1 DAY")
+	}
+	return ""
 }
 
 // selected draws columns of a result.

@@ -33,6 +33,7 @@ type schema struct{ tables []*genTable }
 type genTable struct {
 	name    string
 	columns []genColumn
+	time    string // the column of a watermark; "" is none
 }
 
 type genColumn struct {
@@ -50,6 +51,13 @@ func newSchema(t *tape) *schema {
 				k = 0 // something to join by
 			}
 			g.columns = append(g.columns, genColumn{fmt.Sprintf("%c", 'a'+c), columnTypes[k].sql, columnTypes[k].class})
+		}
+		if t.chance(15) {
+			for _, c := range g.columns {
+				if c.class == stamp || c.class == date {
+					g.time = c.name
+				}
+			}
 		}
 		s.tables = append(s.tables, g)
 	}
@@ -113,9 +121,13 @@ func (h *history) step() []string {
 func (h *history) statement() string {
 	t := h.t
 	g := h.s.tables[t.n(len(h.s.tables))]
-	switch t.n(11) {
+	switch t.n(13) {
 	default:
 		return h.insert(g, 1+t.n(4))
+	case 11:
+		return h.merge(g)
+	case 12:
+		return clockTo + oneOf(t, "2024-01-01 00:30:00", "2024-01-01 12:30:00", "2024-01-01 13:30:00.000001", "2024-01-03 00:00:00", "2024-03-01 12:00:00")
 	case 4, 5:
 		return "DELETE FROM " + g.name + " WHERE " + h.where(g)
 	case 6, 7:
@@ -143,6 +155,25 @@ func (h *history) insert(g *genTable, n int) string {
 		rows = append(rows, "("+strings.Join(vals, ", ")+")")
 	}
 	return fmt.Sprintf("INSERT INTO %s VALUES %s", g.name, strings.Join(rows, ", "))
+}
+
+// clockTo begins a statement that moves the clock.
+const clockTo = "-- clock "
+
+// merge updates or deletes the rows of a key, or inserts one.
+func (h *history) merge(g *genTable) string {
+	t := h.t
+	var vals []string
+	for _, c := range g.columns {
+		vals = append(vals, orNull(t, c.class))
+	}
+	c := g.columns[t.n(len(g.columns))]
+	matched := fmt.Sprintf("UPDATE SET %s = %s", c.name, orNull(t, c.class))
+	if t.chance(30) {
+		matched = "DELETE"
+	}
+	return fmt.Sprintf("MERGE INTO %s USING (SELECT %s AS k) m ON %s.%s = m.k WHEN MATCHED THEN %s WHEN NOT MATCHED THEN INSERT VALUES (%s)",
+		g.name, literal(t, g.columns[0].class), g.name, g.columns[0].name, matched, strings.Join(vals, ", "))
 }
 
 // bulk inserts rows whose columns step through a few values at different paces.

@@ -17,12 +17,26 @@ type recomputed struct {
 	def    Definition
 	layout *row.Layout
 	tables map[string]*zset.Batch
+	events map[string]*eventTime
 	rows   *zset.Batch
 	failed string
 }
 
 func (r recompute) Open(_ context.Context, d Definition) (Maintained, error) {
-	v := &recomputed{recompute: r, def: d, tables: map[string]*zset.Batch{}}
+	v := &recomputed{recompute: r, def: d, tables: map[string]*zset.Batch{}, events: map[string]*eventTime{}}
+	for _, s := range d.Sources {
+		if s.Watermark == "" {
+			continue
+		}
+		types := make([]row.Type, len(s.Columns))
+		for i, c := range s.Columns {
+			types[i] = c.Type
+		}
+		var err error
+		if v.events[s.Name], err = newEventTime(s, row.NewLayout(types...)); err != nil {
+			return nil, err
+		}
+	}
 	var types []row.Type
 	for _, c := range d.Plan.Columns() {
 		types = append(types, c.Type)
@@ -36,6 +50,13 @@ func (v *recomputed) Layout() *row.Layout { return v.layout }
 
 func (v *recomputed) Step(ctx context.Context, now int64, deltas map[string]*zset.Batch) (*zset.Batch, error) {
 	for name, d := range deltas {
+		if e := v.events[name]; e != nil {
+			if err := e.takeAll(d); err != nil {
+				return nil, err
+			}
+			v.tables[name] = e.seen
+			continue
+		}
 		if v.tables[name] == nil {
 			v.tables[name] = zset.New(d.Layout)
 		}

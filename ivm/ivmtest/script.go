@@ -20,7 +20,7 @@ import (
 //	                             and the like happen by themselves, or, if manual, as the script says
 //	table [append] [watermark=COLUMN delay=D]
 //	                             DDL of DuckDB; append: rows are never taken back; a watermark D behind the newest time
-//	view NAME [zone=Z] [scale=N] [exact] [alone] [keys=(a,b)]
+//	view NAME [zone=Z] [scale=N] [exact] [alone] [over=VIEW] [keys=(a,b)]
 //	                             a query; after a line WITHIN, what the rows are chosen from
 //	refuse                       a query that is refused; prints why
 //	step                         DML; every view follows, and is compared
@@ -254,6 +254,8 @@ func (s *script) view(ctx context.Context, d *datadriven.TestData) error {
 			o.Exact = true
 		case "alone":
 			o.Alone = true
+		case "over":
+			o.Over = a.Vals[0]
 		case "keys":
 			o.Within = &Within{Of: of, Keys: strings.Join(a.Vals, ", ")}
 		default:

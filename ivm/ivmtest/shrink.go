@@ -49,6 +49,13 @@ func Shrink(ctx context.Context, l *Lab, c Case, most time.Duration) Case {
 		if q, ok := shorten(c.Query, func(t []uint16) bool { d := c; d.Query = t; return fails(d) }); ok {
 			c.Query, again = q, true
 		}
+		if d := c; len(c.Over) > 0 {
+			if d.Over = nil; fails(d) {
+				c, again = d, true
+			} else if q, ok := shorten(c.Over, func(t []uint16) bool { d := c; d.Over = t; return len(t) > 0 && fails(d) }); ok {
+				c.Over, again = q, true
+			}
+		}
 		for i := range c.History {
 			h, ok := shorten(c.History[i], func(t []uint16) bool {
 				d := c

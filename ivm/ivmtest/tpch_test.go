@@ -19,7 +19,7 @@ var tpchTables = []string{"region", "nation", "supplier", "part", "partsupp", "c
 func TestTPCH(t *testing.T) {
 	scale := os.Getenv("VEGA_TPCH")
 	if scale == "" {
-		scale = "0.01"
+		scale = "0.1"
 	}
 	dir := os.Getenv(extension.DirEnv)
 	if dir == "" {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/vegadb/vega-flight/ivm/bind"
@@ -23,8 +25,9 @@ type View struct {
 	world  *World
 	o      Options
 	main   *run
-	pieces *run // the same, with each step's changes cut into several steps
-	stored *run // the same, over a store
+	pieces *run  // the same, with each step's changes cut into several steps
+	stored *run  // the same, over a store
+	below  *View // whose rows it reads
 	random *rand.Rand
 	last   *zset.Batch // what the last step emitted
 }
@@ -127,6 +130,12 @@ func (v *View) step(ctx context.Context, deltas map[string]*zset.Batch) (err err
 // compare compares the view with its query.
 func (v *View) compare(ctx context.Context) error {
 	l := v.world.lab
+	if v.undefined() {
+		return nil
+	}
+	if err := v.tell(ctx); err != nil {
+		return err
+	}
 	sql := at(v.SQL, v.world.now)
 	want, refused := v.world.ask(ctx, sql, v.TimeZone)
 	has := v.main.Errors()
@@ -241,7 +250,7 @@ func (v *View) rebuildBy(ctx context.Context, load bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	now, whole := v.world.now, v.world.whole()
+	now, whole := v.world.now, v.whole()
 	if load {
 		_, err = r.take(func() (*zset.Batch, error) { return r.Load(ctx, now, whole) })
 	} else {
@@ -292,20 +301,17 @@ func (v *View) cut(deltas map[string]*zset.Batch) []map[string]*zset.Batch {
 	for i := range out {
 		out[i] = map[string]*zset.Batch{}
 	}
-	for _, t := range v.world.tables {
-		d := deltas[t.source.Name]
-		if d == nil {
-			continue
-		}
-		if t.event != nil { // commits stay whole, and in their order
-			cutCommits(v.random, d, out, t.source.Name)
+	for _, name := range slices.Sorted(maps.Keys(deltas)) {
+		d := deltas[name]
+		if t := v.world.table(name); t != nil && t.event != nil { // commits stay whole, and in their order
+			cutCommits(v.random, d, out, name)
 			continue
 		}
 		put := func(at, row int, w int64) {
-			if out[at][t.source.Name] == nil {
-				out[at][t.source.Name] = zset.New(d.Layout)
+			if out[at][name] == nil {
+				out[at][name] = zset.New(d.Layout)
 			}
-			out[at][t.source.Name].Append(d.Row(row), d.Heap, w)
+			out[at][name].Append(d.Row(row), d.Heap, w)
 		}
 		for _, i := range v.random.Perm(d.Len()) {
 			w := d.Weights[i]

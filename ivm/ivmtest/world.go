@@ -97,7 +97,7 @@ func (w *World) Step(ctx context.Context, dml string) error {
 	}
 	var errs []error
 	for _, v := range w.views {
-		errs = append(errs, v.step(ctx, deltas))
+		errs = append(errs, v.step(ctx, v.given(deltas)))
 	}
 	return errors.Join(errs...)
 }
@@ -163,6 +163,7 @@ type Options struct {
 	Exact    bool     // the query leaves no choice, whatever the plan says
 	Within   *Within  // of what the plan says that a tie decides
 	Setup    []string // views and macros that the planner needs
+	Over     string   // another view that the query reads as a table of that name
 	Alone    bool     // its batches mean something, so no copy of the view gets them in pieces
 }
 
@@ -174,6 +175,12 @@ type Within struct {
 
 // View makes a view. The error is [Refused], [Invalid] or what went wrong.
 func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, error) {
+	var below *View
+	if o.Over != "" {
+		if below = w.Named(o.Over); below == nil {
+			return nil, fmt.Errorf("there is no view %s", o.Over)
+		}
+	}
 	def, err := w.Plan(ctx, sql, o)
 	if err != nil {
 		return nil, err
@@ -181,7 +188,7 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 	if !def.Plan.Admitted() {
 		return nil, &Refused{def.Plan.Reasons}
 	}
-	v := &View{Name: name, Definition: def, world: w, o: o}
+	v := &View{Name: name, Definition: def, world: w, o: o, below: below}
 	for _, t := range w.tables {
 		if t.event != nil && t.event.known && v.reads(t) {
 			return nil, errors.New("views of a table with a watermark are made before its rows come: their watermarks would differ")
@@ -209,7 +216,7 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 	}
 	w.views = append(w.views, v)
 	w.lab.Counts.Views.Add(1)
-	return v, v.step(ctx, w.whole())
+	return v, v.step(ctx, v.whole())
 }
 
 // Plan plans a query over the world's tables.
@@ -217,6 +224,9 @@ func (w *World) Plan(ctx context.Context, sql string, o Options) (Definition, er
 	q := bindQuery(sql, o)
 	for _, t := range w.tables {
 		q.Sources = append(q.Sources, t.source)
+	}
+	if o.Over != "" {
+		q.Sources = append(q.Sources, w.Named(o.Over).asSource())
 	}
 	p, err := w.lab.planner.Plan(ctx, q)
 	if err != nil {
