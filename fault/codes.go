@@ -65,8 +65,14 @@ var (
 	RefreshConflict   = define("REFRESH_CONFLICT", Conflict, "Another refresh of the view published first.")
 
 	// streaming views
-	NotReady  = define("MATERIALIZED_VIEW_NOT_READY", Precondition, "The streaming view has no complete first result yet.")
-	RowFailed = define("ROW_FAILED", Precondition, "A row of a source cannot be computed; the view serves its last result until that row is gone and it is restarted.")
+	PlanRefused = define("PLAN_NOT_INCREMENTAL", Invalid, "The query cannot be kept up to date as a streaming view; the message has every reason, as EXPLAIN STREAMING says them.")
+	NotReady    = define("MATERIALIZED_VIEW_NOT_READY", Precondition, "The streaming view has no complete first result yet.")
+	RowFailed   = define("ROW_FAILED", Precondition, "A row of a source cannot be computed; the view serves its last result until that row is gone and it is restarted.")
+
+	// subscriptions
+	ResumeExpired     = define("RESUME_TOKEN_EXPIRED", Precondition, "The changes since the snapshot that a subscription should go on from are gone; start with the content.")
+	SubscriberTooSlow = define("SUBSCRIPTION_TOO_SLOW", Exhausted, "The subscriber did not take a batch in time and was cut off; the hint says where to go on.")
+
 	// jobs and query handles
 	JobNotFound       = define("JOB_NOT_FOUND", NotFound, "No job has this id for this caller.")
 	JobInterrupted    = define("JOB_INTERRUPTED", Unavailable, "The server that ran the job stopped; the job was not finished.")

@@ -54,7 +54,7 @@ func (e *Engine) Admit(ctx context.Context, c Caller, a Access) error {
 	}
 	for _, o := range a.Writes {
 		if v := e.named(known.set, o); v != nil {
-			return readOnly(v, "its rows are written by its refreshes only", "REFRESH MATERIALIZED VIEW %s", v.Name())
+			return written(v)
 		}
 	}
 	if changesSchema {
@@ -115,6 +115,23 @@ func (e *Engine) newest(ctx context.Context) (knowledge, error) {
 	return knowledge{set, at}, nil
 }
 
+// reload asks the catalog, also when nothing seems to have moved.
+func (e *Engine) reload(ctx context.Context) (knowledge, error) {
+	at := time.Now()
+	facts, err := e.c.Views.Load(ctx)
+	if err != nil {
+		return knowledge{}, err
+	}
+	set := catalog.Resolve(facts)
+	e.mu.Lock()
+	e.cached = set
+	e.mu.Unlock()
+	e.admission.mu.Lock()
+	defer e.admission.mu.Unlock()
+	e.admission.set, e.admission.since, e.admission.lags = set, at, map[string]time.Time{}
+	return knowledge{set, at}, nil
+}
+
 // named is the view that an object is, or nil.
 func (e *Engine) named(set *catalog.Set, o Object) *catalog.View {
 	if o.UUID != "" {
@@ -126,6 +143,14 @@ func (e *Engine) named(set *catalog.Set, o Object) *catalog.View {
 	return set.Find(catalog.Name{Schema: o.Schema, Name: o.Name})
 }
 
+// written says that nobody but the server writes the view's rows.
+func written(v *catalog.View) error {
+	if v.Kind == catalog.Streaming {
+		return fault.ViewReadOnly.Newf("%s is a streaming materialized view: its rows follow its sources", v.Name()).WithHint("change the tables that it reads")
+	}
+	return readOnly(v, "its rows are written by its refreshes only", "REFRESH MATERIALIZED VIEW %s", v.Name())
+}
+
 func readOnly(v *catalog.View, why, hint string, args ...any) error {
 	return fault.ViewReadOnly.Newf("%s is a materialized view: %s", v.Name(), why).WithHint("use "+hint, args...)
 }
@@ -134,13 +159,15 @@ func readOnly(v *catalog.View, why, hint string, args ...any) error {
 func (e *Engine) admitSchemaChange(c Caller, set *catalog.Set, a Access) error {
 	for _, o := range a.Alters {
 		if v := e.named(set, o); v != nil {
-			return readOnly(v, "its table and comment are changed by its own statements only", "ALTER MATERIALIZED VIEW %s", v.Name())
+			return readOnly(v, "its table and comment are changed by its own statements only", "ALTER %s %s", words(v), v.Name())
 		}
 	}
 	for _, o := range a.Creates {
 		v := e.named(set, o)
 		switch {
 		case v == nil || o.IfNotExists:
+		case o.Replace && v.Kind == catalog.Streaming:
+			return readOnly(v, "it is not replaced", "DROP STREAMING MATERIALIZED VIEW %s", v.Name())
 		case o.Replace:
 			return readOnly(v, "it is replaced by its own statement only", "CREATE OR REPLACE MATERIALIZED VIEW %s", v.Name())
 		default:
@@ -149,7 +176,7 @@ func (e *Engine) admitSchemaChange(c Caller, set *catalog.Set, a Access) error {
 	}
 	for _, o := range a.Drops {
 		if v := e.named(set, o); v != nil {
-			return readOnly(v, "it is dropped by its own statement only", "DROP MATERIALIZED VIEW %s", v.Name())
+			return readOnly(v, "it is dropped by its own statement only", "DROP %s %s", words(v), v.Name())
 		}
 		if o.IsSchema && (o.Catalog == "" || strings.EqualFold(o.Catalog, e.c.LakeName)) {
 			if err := admitDropSchema(c, set, o); err != nil {
@@ -216,11 +243,23 @@ func (e *Engine) admitRead(ctx context.Context, c Caller, v *catalog.View, k kno
 		return fault.NotPopulated.Newf("materialized view %s has no content before its first successful refresh", v.Name()).
 			WithHint("REFRESH MATERIALIZED VIEW %s", v.Name())
 	}
+	if v.State() == catalog.NotReady {
+		return e.notReady(ctx, c, v)
+	}
 	limit := v.Def.Options.MaxStaleness
 	if limit == nil {
 		return nil
 	}
 	lag, err := e.lag(ctx, v, k)
+	if err == nil && lag > *limit && k.set.FollowsStreams(v) {
+		// Frontiers that move without a change of content are recorded without a commit, so what was read with the last one may be old.
+		if k, err = e.reload(ctx); err == nil {
+			if v = k.set.ByUUID(uuid); v == nil {
+				return nil
+			}
+			lag, err = e.lag(ctx, v, k)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -234,6 +273,9 @@ func (e *Engine) admitRead(ctx context.Context, c Caller, v *catalog.View, k kno
 
 func staleHint(c Caller, v *catalog.View) string {
 	hint := "REFRESH MATERIALIZED VIEW " + v.Name().String()
+	if v.Kind == catalog.Streaming {
+		hint = "SHOW STREAMING MATERIALIZED VIEW " + v.Name().String() + " says where it stands and why"
+	}
 	if c.MayAcceptStale {
 		hint += ", or SET vega.accept_stale = true to read it as it is"
 	}

@@ -2,6 +2,7 @@ package ivm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
@@ -9,8 +10,12 @@ import (
 )
 
 // alterOptions is SET and RESET.
-func (e *Engine) alterOptions(ctx context.Context, c Caller, n ddl.Name, offset int, change func(catalog.Options) (catalog.Options, error)) error {
-	return e.alter(ctx, c, n, offset, func(v *catalog.View) (catalog.Row, error) {
+func (e *Engine) alterOptions(ctx context.Context, c Caller, t target, change func(catalog.Options) (catalog.Options, error), names ...string) error {
+	if t.streaming && slices.Contains(names, "initial_mode") {
+		return fault.InvalidOption.Newf("option initial_mode says how a generation of the view begins; this one has begun").
+			WithHint("ALTER STREAMING MATERIALIZED VIEW %s REBUILD WITH (initial_mode = …) makes another one", t.name)
+	}
+	return e.alter(ctx, c, t, func(v *catalog.View) (catalog.Row, error) {
 		if v.Problem != nil {
 			return catalog.Row{}, v.Problem
 		}
@@ -23,21 +28,28 @@ func (e *Engine) alterOptions(ctx context.Context, c Caller, n ddl.Name, offset 
 		}
 		def := v.Def
 		def.Options = options
+		if v.Kind == catalog.Streaming {
+			changed := *v
+			changed.Def = def
+			if err := e.admit(ctx, &changed); err != nil {
+				return catalog.Row{}, err
+			}
+		}
 		return v.Row.WithDefinition(def), nil
 	})
 }
 
 // alter changes a view's row, and what follows from it.
-func (e *Engine) alter(ctx context.Context, c Caller, n ddl.Name, offset int, change func(*catalog.View) (catalog.Row, error)) error {
+func (e *Engine) alter(ctx context.Context, c Caller, t target, change func(*catalog.View) (catalog.Row, error)) error {
 	release, err := e.exclusive(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	for {
-		v, _, err := e.find(ctx, c, n)
+		v, _, err := e.findKind(ctx, c, t)
 		if err != nil {
-			return place(err, offset)
+			return err
 		}
 		if err := mayChange(c, v); err != nil {
 			return err
@@ -62,6 +74,7 @@ func (e *Engine) alter(ctx context.Context, c Caller, n ddl.Name, offset int, ch
 			}
 		}
 		e.syncSchedules(ctx)
+		e.streamsChanged()
 		return nil
 	}
 }
@@ -72,9 +85,9 @@ func (e *Engine) rename(ctx context.Context, c Caller, s *ddl.AlterRename) error
 		return err
 	}
 	defer release()
-	v, set, err := e.find(ctx, c, s.Name)
+	v, set, err := e.findKind(ctx, c, target{s.Name, s.NameOffset, s.Streaming})
 	if err != nil {
-		return place(err, s.NameOffset)
+		return err
 	}
 	if err := mayChange(c, v); err != nil {
 		return err
@@ -86,6 +99,7 @@ func (e *Engine) rename(ctx context.Context, c Caller, s *ddl.AlterRename) error
 		return err
 	}
 	e.syncSchedules(ctx)
+	e.streamsChanged()
 	return nil
 }
 
@@ -100,9 +114,12 @@ func (e *Engine) alterOwner(ctx context.Context, c Caller, s *ddl.AlterOwner) er
 		return err
 	}
 	if u := set.FindUnadopted(at); u != nil {
+		if err := ofKind(u, s.Streaming); err != nil {
+			return place(err, s.NameOffset)
+		}
 		return e.adopt(ctx, c, set, u, s.Owner)
 	}
-	return e.alter(ctx, c, s.Name, s.NameOffset, func(v *catalog.View) (catalog.Row, error) {
+	return e.alter(ctx, c, target{s.Name, s.NameOffset, s.Streaming}, func(v *catalog.View) (catalog.Row, error) {
 		row := v.Row
 		row.Owner = s.Owner
 		return row, nil
@@ -142,6 +159,14 @@ func (e *Engine) adopt(ctx context.Context, c Caller, set *catalog.Set, u *catal
 	def.Consistent = bound.Consistent
 	row := u.Row.WithDefinition(def)
 	row.Owner, row.Sources, row.CreatedAt, row.Columns = owner, bound.Sources, now, u.Table.Columns
+	if u.Kind == catalog.Streaming {
+		if err := e.canStream("adopting a streaming view"); err != nil {
+			return err
+		}
+		if err := e.admit(ctx, &catalog.View{Row: row, Table: u.Table, Def: def}); err != nil {
+			return err
+		}
+	}
 	if err := e.c.Views.Insert(ctx, row); err != nil {
 		return err
 	}
@@ -150,6 +175,7 @@ func (e *Engine) adopt(ctx context.Context, c Caller, set *catalog.Set, u *catal
 	}
 	e.log.Info("view adopted", "view", u.Name().String(), "uuid", u.UUID, "owner", owner)
 	e.syncSchedules(ctx)
+	e.streamsChanged()
 	return nil
 }
 

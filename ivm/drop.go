@@ -16,7 +16,7 @@ func (e *Engine) drop(ctx context.Context, c Caller, s *ddl.DropView) error {
 		return err
 	}
 	defer release()
-	v, set, err := e.find(ctx, c, s.Name)
+	v, set, err := e.findKind(ctx, c, target{s.Name, s.NameOffset, s.Streaming})
 	if err != nil {
 		if s.IfExists && errors.Is(err, fault.ViewNotFound.Sentinel()) {
 			return nil
@@ -24,7 +24,7 @@ func (e *Engine) drop(ctx context.Context, c Caller, s *ddl.DropView) error {
 		if errors.Is(err, fault.ViewTableGone.Sentinel()) {
 			return e.dropGone(ctx, c, set, s.Name)
 		}
-		return place(err, s.NameOffset)
+		return err
 	}
 	return e.dropViews(ctx, c, set, v, s.Cascade)
 }
@@ -42,6 +42,7 @@ func (e *Engine) dropGone(ctx context.Context, c Caller, set *catalog.Set, n ddl
 	if err := e.stopJobs(ctx, v.UUID); err != nil {
 		return err
 	}
+	defer e.streamsChanged()
 	return e.c.Views.Delete(ctx, v.UUID)
 }
 
@@ -71,6 +72,7 @@ func (e *Engine) dropViews(ctx context.Context, c Caller, set *catalog.Set, v *c
 	}
 	e.log.Info("views dropped", "views", catalog.Names(all), "by", c.Principal)
 	e.scheduler.Kick()
+	e.streamsChanged()
 	return nil
 }
 

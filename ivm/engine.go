@@ -29,6 +29,10 @@ type Config struct {
 	Text      refresh.Text
 	Clock     Clock
 
+	// Streaming views: without Control there are none, without Streams nobody here runs them.
+	Control Control
+	Streams Streams
+
 	Fence   func() int64                                       // this server's fencing epoch
 	Live    func(ctx context.Context) (map[string]bool, error) // servers with a lease; nil when there can be no other
 	Commits func(ctx context.Context) <-chan int64             // newest snapshots of the lake, until ctx ends; may be nil
@@ -104,22 +108,31 @@ func (e *Engine) Submit(ctx context.Context, c Caller, stmt ddl.Statement) (Resu
 
 // begin runs all of a statement but the waiting. With wait, the result has a job and no rows yet.
 func (e *Engine) begin(ctx context.Context, c Caller, stmt ddl.Statement) (r Result, wait bool, err error) {
-	if name, yes := streaming(stmt); yes {
-		return Result{}, false, e.refuseStreaming(ctx, c, stmt, name)
-	}
 	switch s := stmt.(type) {
 	case *ddl.CreateView:
+		if s.Streaming {
+			r, err = e.createStreaming(ctx, c, s)
+			return r, false, err
+		}
 		return e.create(ctx, c, s)
 	case *ddl.Refresh:
 		return e.refresh(ctx, c, s)
 	case *ddl.AlterSet:
-		err = e.alterOptions(ctx, c, s.Name, s.NameOffset, func(o catalog.Options) (catalog.Options, error) { return o.Set(s.Options) })
+		err = e.alterOptions(ctx, c, target{s.Name, s.NameOffset, s.Streaming}, func(o catalog.Options) (catalog.Options, error) {
+			return o.Set(s.Options)
+		}, optionNames(s.Options)...)
 	case *ddl.AlterReset:
-		err = e.alterOptions(ctx, c, s.Name, s.NameOffset, func(o catalog.Options) (catalog.Options, error) { return o.Reset(s.Names), nil })
+		err = e.alterOptions(ctx, c, target{s.Name, s.NameOffset, s.Streaming}, func(o catalog.Options) (catalog.Options, error) {
+			return o.Reset(s.Names), nil
+		}, s.Names...)
 	case *ddl.AlterRename:
 		err = e.rename(ctx, c, s)
 	case *ddl.AlterOwner:
 		err = e.alterOwner(ctx, c, s)
+	case *ddl.AlterRun:
+		err = e.run(ctx, c, s)
+	case *ddl.Rebuild:
+		err = e.rebuild(ctx, c, s)
 	case *ddl.DropView:
 		err = e.drop(ctx, c, s)
 	case *ddl.CancelJob:
@@ -192,6 +205,31 @@ func (e *Engine) find(ctx context.Context, c Caller, n ddl.Name) (*catalog.View,
 	}
 	v, err := set.Lookup(at)
 	return v, set, err
+}
+
+// optionNames are those of the options that a statement gives.
+func optionNames(o ddl.Options) []string {
+	names := make([]string, len(o))
+	for i := range o {
+		names[i] = o[i].Name
+	}
+	return names
+}
+
+// target is a view as a statement names it.
+type target struct {
+	name      ddl.Name
+	offset    int
+	streaming bool
+}
+
+// findKind finds the view that a statement about one kind of view names.
+func (e *Engine) findKind(ctx context.Context, c Caller, t target) (*catalog.View, *catalog.Set, error) {
+	v, set, err := e.find(ctx, c, t.name)
+	if err == nil {
+		err = ofKind(v, t.streaming)
+	}
+	return v, set, place(err, t.offset)
 }
 
 // mayChange refuses callers who do not own the view.

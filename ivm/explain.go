@@ -9,7 +9,7 @@ import (
 
 // explain says how a query would be maintained as a streaming view, or why it would not.
 func (e *Engine) explain(ctx context.Context, c Caller, s *ddl.ExplainStreaming) (Result, error) {
-	p, err := e.stream(ctx, c, s.Query, s.QueryOffset)
+	p, err := e.stream(ctx, c, s.Query, s.QueryOffset, nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -23,8 +23,8 @@ func (e *Engine) explain(ctx context.Context, c Caller, s *ddl.ExplainStreaming)
 }
 
 // stream plans a query that stands in a statement from offset on; positions are those in the statement.
-func (e *Engine) stream(ctx context.Context, c Caller, query string, offset int) (*plan.Plan, error) {
-	p, err := e.c.Binder.Stream(ctx, c.Session, query)
+func (e *Engine) stream(ctx context.Context, c Caller, query string, offset int, o ddl.Options) (*plan.Plan, error) {
+	p, err := e.c.Binder.Stream(ctx, c.Session, query, o)
 	if err != nil {
 		return nil, shift(err, offset)
 	}

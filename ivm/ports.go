@@ -8,6 +8,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/refresh"
+	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
 // Binder is DuckDB as the front end of view definitions.
@@ -16,8 +17,11 @@ type Binder interface {
 	Place(session any, n ddl.Name) (catalog.Name, error)
 	// Bind makes a query independent of the session.
 	Bind(ctx context.Context, session any, query string) (refresh.Bound, error)
-	// Stream plans a query as a streaming view would run it. Why it cannot be one is in the plan; an error says that it is no query.
-	Stream(ctx context.Context, session any, query string) (*plan.Plan, error)
+	// Stream plans a query as a streaming view with these options would run it. Why it cannot be one is in the plan; an error says that it
+	// is no query, or that the options do not fit it.
+	Stream(ctx context.Context, session any, query string, o ddl.Options) (*plan.Plan, error)
+	// Plan plans a view's stored definition.
+	Plan(ctx context.Context, v *catalog.View) (*plan.Plan, error)
 	// Close lets go of what planning needs; what is asked later opens it again.
 	Close() error
 }
@@ -43,6 +47,25 @@ type Upkeep interface {
 	Comment(ctx context.Context, v *catalog.View) error
 	// Settle finishes or undoes what this server, or servers that are dead, left half done.
 	Settle(ctx context.Context) error
+}
+
+// Streams runs the streaming views that this server owns.
+type Streams interface {
+	Start(ctx context.Context) error
+	Close()
+	// Changed says that what is wanted of views may have changed.
+	Changed()
+	// Status is where a view stands, if this server runs it.
+	Status(uuid string) (stream.Status, bool)
+}
+
+// Control is what statements ask of streaming views, and what all servers know of them.
+type Control interface {
+	Records(ctx context.Context) (map[string]stream.Record, error)
+	Pause(ctx context.Context, uuid string, paused bool) error
+	Restart(ctx context.Context, uuid string) error
+	// Rebuild asks for a new generation, which begins as mode says; "" is as the one before it.
+	Rebuild(ctx context.Context, uuid, mode string) error
 }
 
 // Sources tells what became of views' sources.

@@ -24,6 +24,7 @@ func TestReference(t *testing.T) {
 		"columns: accepted":  columnTable(acceptedTable),
 		"columns: refresh":   columnTable(refreshTable),
 		"columns: views":     columnTable(viewTable),
+		"columns: streams":   columnTable(streamingTable),
 		"columns: create":    columnTable(createTable),
 		"columns: jobs":      columnTable(jobTable),
 		"columns: cancel":    columnTable(cancelTable),
@@ -31,7 +32,7 @@ func TestReference(t *testing.T) {
 		"columns: explain":   columnTable(explainTable),
 		"reasons: streaming": reasonTable(),
 	})
-	known := map[string]bool{"NOT_POPULATED": true, "TABLE_GONE": true} // states
+	known := map[string]bool{"NOT_POPULATED": true, "TABLE_GONE": true, "SCHEMA_BLOCKED": true, "PERMISSION_BLOCKED": true, "RESOURCE_BLOCKED": true} // states
 	for _, c := range plan.Codes() {
 		known[string(c.Code)] = true
 	}

@@ -3,6 +3,8 @@ package ivm
 import (
 	"context"
 
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/job"
 	"github.com/vegadb/vega-flight/ivm/refresh"
@@ -12,6 +14,10 @@ func (e *Engine) refresh(ctx context.Context, c Caller, s *ddl.Refresh) (Result,
 	v, _, err := e.find(ctx, c, s.Name)
 	if err != nil {
 		return Result{}, false, place(err, s.NameOffset)
+	}
+	if v.Kind == catalog.Streaming {
+		return Result{}, false, fault.NotAView.Newf("%s is a streaming materialized view, which follows its sources by itself", v.Name()).At(s.NameOffset).
+			WithHint("ALTER STREAMING MATERIALIZED VIEW %s REBUILD computes it anew", v.Name())
 	}
 	if err := mayChange(c, v); err != nil {
 		return Result{}, false, err

@@ -95,7 +95,7 @@ func start(t testing.TB, at laketest.Place, o options) *server {
 	binder := &bind.Binder{Lake: lake}
 	s.engine, err = ivm.New(ivm.Config{
 		LakeName: lake.Name(), ServerID: o.id, Views: s.store.Views(), History: s.store.History(), Jobs: s.store.Jobs(), Schedules: s.store.Schedules(),
-		Binder: binder, Tables: s.sink, Upkeep: s.sink, Sources: s.sink, Lake: port, Text: &bind.Text{Lake: lake.Name(), Parse: binder.Parse}, Clock: s.sink,
+		Binder: binder, Tables: s.sink, Upkeep: s.sink, Sources: s.sink, Lake: port, Text: &bind.Text{Lake: lake.Name(), Parse: binder.Parse}, Clock: s.sink, Control: s.store.Control(),
 		Fence: func() int64 { return s.fence.Epoch }, Live: live, Commits: lake.Watch, Log: c.Log,
 	})
 	must(err)

@@ -19,6 +19,9 @@ import (
 func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result, error) {
 	switch s := stmt.(type) {
 	case *ddl.ShowViews:
+		if s.Streaming {
+			return e.showStreams(ctx, c, s)
+		}
 		set, err := e.views(ctx)
 		if err != nil {
 			return Result{}, err
@@ -27,24 +30,31 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 		if err != nil {
 			return Result{}, err
 		}
-		shown, err := e.shownViews(ctx, c, set, func(v *catalog.View) bool { return in == "" || strings.EqualFold(v.Name().Schema, in) })
+		shown, err := e.shownViews(ctx, c, set, func(v *catalog.View) bool {
+			return v.Kind != catalog.Streaming && (in == "" || strings.EqualFold(v.Name().Schema, in))
+		})
 		return viewTable.result(shown...), err
 	case *ddl.ShowView:
-		v, set, err := e.findShown(ctx, c, s.Name, s.NameOffset)
+		v, set, err := e.findShown(ctx, c, target{s.Name, s.NameOffset, s.Streaming})
 		if err != nil {
 			return Result{}, err
+		}
+		if s.Streaming {
+			shown, err := e.shownStreams(ctx, c, func(other *catalog.View) bool { return other.UUID == v.UUID })
+			return streamingTable.result(shown...), err
 		}
 		shown, err := e.shownViews(ctx, c, set, func(other *catalog.View) bool { return other == v })
 		return viewTable.result(shown...), err
 	case *ddl.ShowCreate:
-		v, _, err := e.findShown(ctx, c, s.Name, s.NameOffset)
+		v, _, err := e.findShown(ctx, c, target{s.Name, s.NameOffset, s.Streaming})
 		if err == nil {
 			err = v.Problem
 		}
 		if err != nil {
 			return Result{}, err
 		}
-		return createTable.result(v), nil
+		mode, err := e.begins(ctx, v)
+		return createTable.result(shownCreate{v, mode}), err
 	case *ddl.ShowJobs:
 		jobs, err := e.shownJobs(ctx, c, s)
 		return jobTable.result(c.reading(jobs...)...), err
@@ -57,25 +67,28 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 	case *ddl.ExplainStreaming:
 		return e.explain(ctx, c, s)
 	}
-	return Result{}, fault.NotYetSupported.Newf("%s", stmt.Verb())
+	return Result{}, e.later(ctx, c, stmt)
 }
 
 // findShown is find for SHOW, which also shows what is not a view yet.
-func (e *Engine) findShown(ctx context.Context, c Caller, n ddl.Name, offset int) (*catalog.View, *catalog.Set, error) {
-	v, set, err := e.find(ctx, c, n)
+func (e *Engine) findShown(ctx context.Context, c Caller, t target) (*catalog.View, *catalog.Set, error) {
+	v, set, err := e.find(ctx, c, t.name)
 	if fault.CodeOf(err) == fault.ViewUnadopted {
 		var at catalog.Name
-		if at, err = e.c.Binder.Place(c.Session, n); err == nil {
+		if at, err = e.c.Binder.Place(c.Session, t.name); err == nil {
 			v = set.FindUnadopted(at)
 		}
 	}
 	if fault.CodeOf(err) == fault.ViewTableGone {
 		var at catalog.Name
-		if at, err = e.c.Binder.Place(c.Session, n); err == nil {
+		if at, err = e.c.Binder.Place(c.Session, t.name); err == nil {
 			v = set.FindGone(at)
 		}
 	}
-	return v, set, place(err, offset)
+	if err == nil {
+		err = ofKind(v, t.streaming)
+	}
+	return v, set, place(err, t.offset)
 }
 
 // inSchema checks the schema of SHOW … IN.
@@ -148,35 +161,25 @@ func (v shownView) lastError() any {
 	return orNull(v.schedule.LastError)
 }
 
-// streamingTable is SHOW STREAMING MATERIALIZED VIEWS and vega.streaming_views.
-var streamingTable = table[shownView]{
-	{"schema_name", text, true, nil, "The view's schema."},
-	{"view_name", text, true, nil, "The view's name."},
-	{"owner", text, false, nil, "Who may change and drop it besides administrators."},
-	{"state", text, true, nil, "Where the view stands in its life."},
-	{"reason", text, false, nil, "Why it is not `RUNNING`."},
-	{"mend", text, false, nil, "What would make it `RUNNING` again."},
-	{"generation", integer, false, nil, "Grows with every REBUILD."},
-	{"version", integer, false, nil, "The lake snapshot of the last publication."},
-	{"source_version", integer, false, nil, "The lake snapshot of its sources that the content reflects."},
-	{"row_count", integer, false, nil, "Rows of the content."},
-	{"staleness_ms", integer, false, nil, "How far the content is behind its sources."},
-	{"max_staleness", text, false, nil, "The option, as an interval."},
-	{"created_at", instant, false, nil, "When the view was created."},
-	{"view_uuid", text, true, nil, "The view's identity, kept by a rename."},
-	{"query", text, false, nil, "The canonical query."},
+// shownCreate is a view, and how it begins if it is a streaming one.
+type shownCreate struct {
+	*catalog.View
+	mode string
 }
 
 // createTable is SHOW CREATE MATERIALIZED VIEW.
-var createTable = table[*catalog.View]{
-	{"view", text, true, func(v *catalog.View) any { return v.Name().String() }, "The view's qualified name."},
-	{"statement", text, true, func(v *catalog.View) any { return createStatement(v) }, "A statement that makes the view again."},
-	{"time_zone", text, false, func(v *catalog.View) any { return orNull(v.Def.TimeZone) }, "The session's TimeZone that the statement has to run in to mean the same."},
+var createTable = table[shownCreate]{
+	{"view", text, true, func(v shownCreate) any { return v.Name().String() }, "The view's qualified name."},
+	{"statement", text, true, func(v shownCreate) any { return v.statement() }, "A statement that makes the view again."},
+	{"time_zone", text, false, func(v shownCreate) any { return orNull(v.Def.TimeZone) }, "The session's TimeZone that the statement has to run in to mean the same."},
 }
 
-// createStatement is the statement that makes the view again.
-func createStatement(v *catalog.View) string {
-	s := ddl.CreateView{Name: ddl.Name{Schema: v.Name().Schema, Name: v.Name().Name}, Options: v.Def.Options.List(), Query: v.Def.Query}
+// statement is the one that makes the view again.
+func (v shownCreate) statement() string {
+	s := ddl.CreateView{
+		Streaming: v.Kind == catalog.Streaming, Name: ddl.Name{Schema: v.Name().Schema, Name: v.Name().Name}, Options: streamOptions(v.Def.Options, v.mode),
+		Query: v.Def.Query,
+	}
 	for _, c := range v.Table.Columns {
 		s.Columns = append(s.Columns, c.Name)
 	}

@@ -11,7 +11,7 @@ import (
 // upkeepEvery is how often the engine looks for what was left half done, by itself or by servers that are dead.
 const upkeepEvery = 30 * time.Second
 
-// Start finishes what an earlier process left, adopts its jobs, and begins to run jobs and schedules until Close.
+// Start finishes what an earlier process left, adopts its jobs, and begins to run jobs, schedules and streaming views until Close.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.upkeep(ctx); err != nil {
 		// One view that cannot be put in order must not keep the others from being served; it is tried again.
@@ -30,12 +30,18 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.scheduler.Start(commits)
 	e.group.Add(1)
 	go e.keepUp(run)
+	if e.c.Streams != nil {
+		return e.c.Streams.Start(ctx)
+	}
 	return nil
 }
 
-// Close ends the schedules and the jobs' runs; jobs that are not finished are resumed by the next server. It returns when nothing runs,
+// Close ends the streaming views, with checkpoints, the schedules, and the jobs' runs; jobs that are not finished are resumed by the next server. It returns when nothing runs,
 // or with an error when ctx ends first.
 func (e *Engine) Close(ctx context.Context) error {
+	if e.c.Streams != nil {
+		e.c.Streams.Close()
+	}
 	e.scheduler.Close()
 	err := e.jobs.Close(ctx)
 	e.stop()

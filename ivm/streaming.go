@@ -2,51 +2,262 @@ package ivm
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
-// streaming tells statements about streaming views, and which view has to be there for them.
-func streaming(stmt ddl.Statement) (name *ddl.Name, yes bool) {
-	switch s := stmt.(type) {
-	case *ddl.CreateView:
-		return nil, s.Streaming
-	case *ddl.AlterSet:
-		return &s.Name, s.Streaming
-	case *ddl.AlterReset:
-		return &s.Name, s.Streaming
-	case *ddl.AlterRename:
-		return &s.Name, s.Streaming
-	case *ddl.AlterOwner:
-		return &s.Name, s.Streaming
-	case *ddl.DropView:
-		return &s.Name, s.Streaming
-	case *ddl.ShowViews:
-		return nil, s.Streaming
-	case *ddl.ShowView:
-		return &s.Name, s.Streaming
-	case *ddl.ShowCreate:
-		return &s.Name, s.Streaming
-	case *ddl.AlterRun:
-		return &s.Name, true
-	case *ddl.Rebuild:
-		return &s.Name, true
-	case *ddl.ExplainAnalyze:
-		return &s.Name, true
-	case *ddl.Subscribe:
-		return nil, true
+// words is what statements call a view.
+func words(v *catalog.View) string {
+	if v.Kind == catalog.Streaming {
+		return "STREAMING MATERIALIZED VIEW"
 	}
-	return nil, false
+	return "MATERIALIZED VIEW"
 }
 
-// refuseStreaming says why a statement about streaming views cannot be: its view is a traditional one, or there are none yet.
-func (e *Engine) refuseStreaming(ctx context.Context, c Caller, stmt ddl.Statement, name *ddl.Name) error {
-	if name != nil {
-		if v, _, err := e.find(ctx, c, *name); err == nil {
-			return fault.NotAView.Newf("%s is a traditional materialized view, not a streaming one", v.Name()).WithHint("say it without STREAMING")
+// ofKind refuses a view that is of the other kind than the statement is about.
+func ofKind(v *catalog.View, streaming bool) error {
+	switch is := v.Kind == catalog.Streaming; {
+	case is && !streaming:
+		return fault.NotAView.Newf("%s is a streaming materialized view, not a traditional one", v.Name()).WithHint("say STREAMING MATERIALIZED VIEW")
+	case !is && streaming:
+		return fault.NotAView.Newf("%s is a traditional materialized view, not a streaming one", v.Name()).WithHint("say it without STREAMING")
+	}
+	return nil
+}
+
+// canStream refuses what a server without streaming views cannot do.
+func (e *Engine) canStream(what string) error {
+	if e.c.Control == nil {
+		return fault.NotYetSupported.Newf("%s: this server runs no streaming views", what)
+	}
+	return nil
+}
+
+// streamsChanged tells who runs the streaming views that something about views has changed.
+func (e *Engine) streamsChanged() {
+	if e.c.Streams != nil {
+		e.c.Streams.Changed()
+	}
+}
+
+// admit refuses a definition that cannot be kept up to date.
+func (e *Engine) admit(ctx context.Context, v *catalog.View) error {
+	p, err := e.c.Binder.Plan(ctx, v)
+	if err != nil {
+		return err
+	}
+	return admitted(p)
+}
+
+// admitted refuses a plan with everything that is against it.
+func admitted(p *plan.Plan) error {
+	if p.Admitted() {
+		return nil
+	}
+	at := fault.NoPosition
+	lines := make([]string, len(p.Reasons))
+	for i, r := range p.Reasons {
+		lines[i] = r.String()
+		if at == fault.NoPosition && r.Position != plan.NoPosition {
+			at = r.Position
 		}
 	}
-	return fault.NotYetSupported.Newf("%s is not built yet", stmt.Verb()).
-		WithHint("a materialized view with refresh_interval = '0s' is refreshed after every commit to its sources")
+	return fault.PlanRefused.Newf("the query cannot be kept up to date as a streaming view:\n%s", strings.Join(lines, "\n")).At(at).
+		WithHint("EXPLAIN STREAMING shows where in the query; CREATE MATERIALIZED VIEW takes every query")
+}
+
+// standing is where a streaming view is in its life, as far as this server knows.
+type standing struct {
+	stream.Record
+	frontier int64
+	figures  *stream.Figures // nil: another server runs it, or none
+}
+
+// standings are those of all streaming views, by uuid.
+func (e *Engine) standings(ctx context.Context) (map[string]standing, error) {
+	if e.c.Control == nil {
+		return nil, nil
+	}
+	records, err := e.c.Control.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]standing, len(records))
+	for uuid, r := range records {
+		s := standing{Record: r}
+		if e.c.Streams != nil {
+			if now, here := e.c.Streams.Status(uuid); here && now.State != "" {
+				s.State, s.Reason, s.Since, s.frontier, s.figures = now.State, now.Reason, now.Since, now.Frontier, now.Figures
+			}
+		}
+		out[uuid] = s
+	}
+	return out, nil
+}
+
+// notReady says why a streaming view cannot be read yet.
+func (e *Engine) notReady(ctx context.Context, c Caller, v *catalog.View) error {
+	all, err := e.standings(ctx)
+	if err != nil {
+		return err
+	}
+	s := all[v.UUID]
+	text := string(s.State)
+	if s.Reason.Message != "" && mayChange(c, v) == nil {
+		text += ": " + c.clean(s.Reason.Message)
+	}
+	hint := s.Reason.Hint
+	if hint == "" {
+		hint = "read it again when it runs; SHOW STREAMING MATERIALIZED VIEW " + v.Name().String() + " says where it stands"
+	}
+	return fault.NotReady.Newf("streaming materialized view %s has no complete first content yet; it is %s", v.Name(), text).WithHint("%s", c.clean(hint))
+}
+
+// lookAgain is how often a statement that waits for a view looks at it, beside every commit.
+const lookAgain = 50 * time.Millisecond
+
+// awaitReady returns when the view can be read, or will not be able to by itself. Who goes away leaves the view as it is.
+func (e *Engine) awaitReady(ctx context.Context, c Caller, uuid string) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	var commits <-chan int64
+	if e.c.Commits != nil {
+		commits = e.c.Commits(watching)
+	}
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		set, err := e.views(ctx)
+		if err != nil {
+			return err
+		}
+		v := set.ByUUID(uuid)
+		if v == nil {
+			return fault.ViewNotFound.Newf("the view was dropped before it was ready")
+		}
+		if v.State() != catalog.NotReady {
+			return v.Problem
+		}
+		all, err := e.standings(ctx)
+		if err != nil {
+			return err
+		}
+		switch all[uuid].State {
+		case stream.Paused, stream.SchemaBlocked, stream.PermissionBlocked, stream.ResourceBlocked, stream.Failed:
+			return e.notReady(ctx, c, v)
+		}
+		select {
+		case <-ctx.Done():
+			return fault.Cancelled.Wrap(ctx.Err(), "nobody waits any more for view %s, which is made and not ready yet", v.Name())
+		case _, open := <-commits:
+			if !open {
+				commits = nil
+			}
+		case <-tick.C:
+		}
+	}
+}
+
+// awaitState waits for a moment until a view that this server runs has come to a state, so that who asked for it finds it done.
+func (e *Engine) awaitState(ctx context.Context, uuid string, there func(stream.State) bool) {
+	if e.c.Streams == nil {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	tick := time.NewTicker(lookAgain / 10)
+	defer tick.Stop()
+	for {
+		if now, here := e.c.Streams.Status(uuid); !here || there(now.State) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// run is ALTER … PAUSE, RESUME and RESTART.
+func (e *Engine) run(ctx context.Context, c Caller, s *ddl.AlterRun) error {
+	v, err := e.controlled(ctx, c, target{s.Name, s.NameOffset, true}, s.Verb())
+	if err != nil {
+		return err
+	}
+	switch s.Action {
+	case ddl.Pause, ddl.Resume:
+		err = e.c.Control.Pause(ctx, v.UUID, s.Action == ddl.Pause)
+	case ddl.Restart:
+		err = e.c.Control.Restart(ctx, v.UUID)
+	}
+	if err != nil {
+		return err
+	}
+	e.streamsChanged()
+	if s.Action != ddl.Restart {
+		e.awaitState(ctx, v.UUID, func(now stream.State) bool { return (now == stream.Paused) == (s.Action == ddl.Pause) })
+	}
+	e.log.Info("streaming view", "view", v.Name().String(), "action", string(s.Action), "by", c.Principal)
+	return nil
+}
+
+// controlled is a streaming view whose life the caller may change.
+func (e *Engine) controlled(ctx context.Context, c Caller, t target, verb string) (*catalog.View, error) {
+	v, _, err := e.findKind(ctx, c, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayChange(c, v); err != nil {
+		return nil, err
+	}
+	if v.Problem != nil {
+		return nil, v.Problem
+	}
+	return v, e.canStream(verb)
+}
+
+// rebuild is ALTER … REBUILD.
+func (e *Engine) rebuild(ctx context.Context, c Caller, s *ddl.Rebuild) error {
+	v, err := e.controlled(ctx, c, target{s.Name, s.NameOffset, true}, s.Verb())
+	if err != nil {
+		return err
+	}
+	mode := ""
+	if o, ok := s.Options.Get("initial_mode"); ok {
+		mode = o.Text
+	}
+	set, err := e.views(ctx)
+	if err != nil {
+		return err
+	}
+	if err := mayBegin(set, mode, v.Sources); err != nil {
+		return err
+	}
+	if err := e.c.Control.Rebuild(ctx, v.UUID, mode); err != nil {
+		return err
+	}
+	e.streamsChanged()
+	e.log.Info("streaming view is to be rebuilt", "view", v.Name().String(), "initial_mode", mode, "by", c.Principal)
+	return nil
+}
+
+// mayBegin refuses a beginning that the sources do not allow.
+func mayBegin(set *catalog.Set, mode string, sources []catalog.Source) error {
+	if mode != stream.Future {
+		return nil
+	}
+	for i := range sources {
+		if up := set.ByUUID(sources[i].UUID); up != nil && up.Kind == catalog.Streaming {
+			return fault.NotYetSupported.Newf("initial_mode = 'future' over %s, which is a streaming view itself", up.Name()).
+				WithHint("initial_mode = 'backfill' begins with its content")
+		}
+	}
+	return nil
 }

@@ -52,7 +52,8 @@ func (e *Engine) vegaRows(ctx context.Context, c Caller, table string) (Result, 
 		jobs, err := e.jobs.List(ctx, q)
 		return jobTable.result(c.reading(jobs...)...), err
 	case vegaStreaming:
-		return streamingTable.result(), nil
+		shown, err := e.shownStreams(ctx, c, func(*catalog.View) bool { return true })
+		return streamingTable.result(shown...), err
 	}
 	set, err := e.views(ctx)
 	if err != nil {
@@ -60,7 +61,7 @@ func (e *Engine) vegaRows(ctx context.Context, c Caller, table string) (Result, 
 	}
 	switch table {
 	case vegaViews:
-		shown, err := e.shownViews(ctx, c, set, func(*catalog.View) bool { return true })
+		shown, err := e.shownViews(ctx, c, set, func(v *catalog.View) bool { return v.Kind != catalog.Streaming })
 		return viewTable.result(shown...), err
 	case vegaSources:
 		return sourceTable.result(shownSources(set)...), nil
@@ -85,7 +86,7 @@ var sourceTable = table[shownSource]{
 	{"position", integer, true, func(s shownSource) any { return int64(s.position) }, "The source's place in the query, from 1."},
 	{"source_schema", text, true, func(s shownSource) any { return s.name().Schema }, "The source's schema."},
 	{"source_name", text, true, func(s shownSource) any { return s.name().Name }, "The source's name now, or its last known name."},
-	{"source_kind", text, true, func(s shownSource) any { return s.kind }, "`table`, `materialized view`, or `missing`."},
+	{"source_kind", text, true, func(s shownSource) any { return s.kind }, "`table`, `materialized view`, `streaming materialized view`, or `missing`."},
 	{"source_uuid", text, true, func(s shownSource) any { return s.source.UUID }, "The source's identity."},
 	{"columns_used", texts, true, func(s shownSource) any { return s.columns() }, "The columns that the query uses."},
 	{"reflected_version", integer, false, func(s shownSource) any { return s.reflected() }, "The newest lake snapshot whose changes of the source are in the content."},
@@ -125,7 +126,11 @@ func shownSources(set *catalog.Set) []shownSource {
 			if at := slices.IndexFunc(set.Tables, func(t catalog.Table) bool { return t.UUID == src.UUID }); at >= 0 {
 				s.now, s.kind = &set.Tables[at], "table"
 			}
-			if set.ByUUID(src.UUID) != nil {
+			switch up := set.ByUUID(src.UUID); {
+			case up == nil:
+			case up.Kind == catalog.Streaming:
+				s.kind = "streaming materialized view"
+			default:
 				s.kind = "materialized view"
 			}
 			out = append(out, s)

@@ -65,7 +65,6 @@ func TestCreate(t *testing.T) {
 	}
 	s.fails(fault.InvalidParameter, `CREATE MATERIALIZED VIEW x (a, N) AS `+totals)
 	s.fails(fault.InvalidParameter, `CREATE MATERIALIZED VIEW x (a, b, c, d) AS `+totals)
-	s.fails(fault.NotYetSupported, `CREATE STREAMING MATERIALIZED VIEW x AS `+totals)
 
 	s.run(`CREATE MATERIALIZED VIEW named (a, "b c") AS ` + totals)
 	s.matches("lake.main.named", totals)

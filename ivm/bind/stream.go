@@ -7,13 +7,14 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/ducklake/types"
 	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
 )
 
 // Stream plans a query as a streaming view would run it. Plain views and macros are put in their place first, as for a
-// traditional view; positions in the reasons are those of the caller's text.
-func (b *Binder) Stream(ctx context.Context, s any, query string) (*plan.Plan, error) {
+// traditional view; positions in the reasons are those of the caller's text. The options say which columns carry event time.
+func (b *Binder) Stream(ctx context.Context, s any, query string, o ddl.Options) (*plan.Plan, error) {
 	session, err := b.session(s)
 	if err != nil {
 		return nil, err
@@ -38,6 +39,9 @@ func (b *Binder) Stream(ctx context.Context, s any, query string) (*plan.Plan, e
 	}
 	if len(sources) < len(stored) { // there is no table to plan over
 		return plan.Unplanned(reasons...), nil
+	}
+	if err := watch(sources, o); err != nil {
+		return nil, err
 	}
 	planner, err := b.planning(ctx)
 	if err != nil {

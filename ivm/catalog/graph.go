@@ -23,6 +23,19 @@ func (s *Set) gone(uuid string) bool {
 	return !slices.ContainsFunc(s.Tables, func(t Table) bool { return t.UUID == uuid })
 }
 
+// FollowsStreams tells whether the view is a streaming one or reads one, however far.
+func (s *Set) FollowsStreams(v *View) bool {
+	if v.Kind == Streaming {
+		return true
+	}
+	for i := range v.Sources {
+		if up := s.byUUID[v.Sources[i].UUID]; up != nil && up != v && s.FollowsStreams(up) {
+			return true
+		}
+	}
+	return false
+}
+
 // Dependents are the views that read v directly, sorted by name.
 func (s *Set) Dependents(v *View) []*View {
 	var out []*View

@@ -44,7 +44,7 @@ func Engine(t testing.TB, l *ducklake.Lake) *ivm.Engine {
 	engine, err := ivm.New(ivm.Config{
 		LakeName: l.Name(), ServerID: l.ServerID(),
 		Views: rows.Views(), History: rows.History(), Jobs: rows.Jobs(), Schedules: rows.Schedules(),
-		Binder: binder, Tables: sink, Upkeep: sink, Sources: sink, Lake: sink, Clock: sink,
+		Binder: binder, Tables: sink, Upkeep: sink, Sources: sink, Lake: sink, Clock: sink, Control: rows.Control(),
 		Text:  &bind.Text{Lake: l.Name(), Parse: binder.Parse},
 		Fence: func() int64 { return owner.Epoch }, Commits: l.Watch,
 	})

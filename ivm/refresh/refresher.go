@@ -183,6 +183,10 @@ func readable(view catalog.Name, sources []catalog.Source, facts catalog.Facts) 
 			if v := catalog.Resolve(facts).ByUUID(s.UUID); v != nil && v.Problem != nil {
 				return v.Problem
 			}
+			if facts.Published[row.UUID].Generation == 0 && row.Kind == catalog.Streaming {
+				return fault.NotReady.Newf("view %s reads streaming view %s, which has no complete first content yet", view, s.Name).
+					WithHint("SHOW STREAMING MATERIALIZED VIEW %s says where it stands", s.Name)
+			}
 			if facts.Published[row.UUID].Generation == 0 {
 				return fault.NotPopulated.Newf("view %s reads view %s, which has no content yet", view, s.Name).
 					WithHint("REFRESH MATERIALIZED VIEW %s first", s.Name)

@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
 // Views implements catalog.Store.
@@ -219,9 +220,14 @@ func published(ctx context.Context, tx metadata.Tx) (map[string]catalog.Publishe
 	return out, nil
 }
 
-// Insert adds a row.
+// Insert adds a row. A streaming view begins with its sources' content, whatever its table has.
 func (v *Views) Insert(ctx context.Context, r catalog.Row) error {
-	return v.s.db.Update(ctx, func(tx metadata.Tx) error { return v.s.InsertRow(ctx, tx, r) })
+	return v.s.db.Update(ctx, func(tx metadata.Tx) error {
+		if err := v.s.InsertRow(ctx, tx, r); err != nil || r.Kind != catalog.Streaming {
+			return err
+		}
+		return v.s.InsertStream(ctx, tx, r.UUID, stream.Backfill)
+	})
 }
 
 // InsertRow is Views.Insert in a transaction.
