@@ -47,7 +47,7 @@ func (c *compiler) node(e plan.Expr) node {
 			return &isNull{not: e.Not, child: a}
 		}
 	case *plan.Coalesce:
-		if e.Type.Nested() {
+		if e.Type.Nested() || !alikeAll(e.Type, e.Args...) {
 			return nil // of some nested types DuckDB has none
 		}
 		if args := c.nodes(e.Args); args != nil {
@@ -63,6 +63,16 @@ func (c *compiler) node(e plan.Expr) node {
 		return c.function(e)
 	}
 	return nil
+}
+
+// alikeAll says that all expressions have values of the type, whose words are then copied.
+func alikeAll(t row.Type, es ...plan.Expr) bool {
+	for _, e := range es {
+		if !plain(e.Result()).Equal(plain(t)) {
+			return false
+		}
+	}
+	return true
 }
 
 // nodes are the paths of all, or nil.
@@ -183,6 +193,9 @@ func (c *compiler) choice(e *plan.Case) node {
 		return nil
 	}
 	for _, w := range e.Whens {
+		if !alikeAll(e.Type, w.Then) {
+			return nil
+		}
 		cond, then := c.node(w.If), c.node(w.Then)
 		if cond == nil || then == nil {
 			return nil
@@ -193,6 +206,9 @@ func (c *compiler) choice(e *plan.Case) node {
 		null, _ := newConstant(e.Type, nil)
 		x.thens = append(x.thens, null)
 		return x
+	}
+	if !alikeAll(e.Type, e.Else) {
+		return nil
 	}
 	last := c.node(e.Else)
 	if last == nil {

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
@@ -99,6 +100,7 @@ func (d *deparser) call(schema, name string, distinct bool, args []plan.Expr, re
 	d.put(quoteName(name), "(")
 	if distinct {
 		d.put("DISTINCT ")
+		args, order = orderedBy(args, order)
 	}
 	d.list(args, ", ")
 	for i, r := range rest {
@@ -114,6 +116,24 @@ func (d *deparser) call(schema, name string, distinct bool, args []plan.Expr, re
 		d.put(" IGNORE NULLS")
 	}
 	d.put(")")
+}
+
+// orderedBy takes off casts of arguments, and normal forms of orders, where the two then are the same: a DISTINCT aggregate is ordered by its
+// arguments alone, as they were before DuckDB put those on.
+func orderedBy(args []plan.Expr, order []plan.OrderItem) ([]plan.Expr, []plan.OrderItem) {
+	args, order = slices.Clone(args), slices.Clone(order)
+	for i, a := range args {
+		for k, o := range order {
+			by := o.Expr
+			if f, ok := by.(*plan.Function); ok && f.Name == "normalized_interval" && len(f.Args) == 1 {
+				by = f.Args[0]
+			}
+			if plan.Same(bare(a), by) {
+				args[i], order[k].Expr = by, by
+			}
+		}
+	}
+	return args, order
 }
 
 func orderSQL(items []plan.OrderItem) []string {

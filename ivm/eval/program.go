@@ -74,12 +74,33 @@ func Compile(in *row.Layout, exprs []plan.Expr, filter plan.Expr, o Options) (*P
 	for i, e := range exprs {
 		types[i] = e.Result()
 	}
+	if err := meant(in, append(exprs[:len(exprs):len(exprs)], filter)); err != nil {
+		return nil, err
+	}
 	p := &Program{In: in, Out: row.NewLayout(types...), exprs: exprs, filter: filter, o: o}
 	if err := p.compile(); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// meant says that expressions read fields as what they are, since words of one type are taken for another's nowhere else.
+func meant(in *row.Layout, exprs []plan.Expr) (err error) {
+	for _, e := range exprs {
+		if e == nil {
+			continue
+		}
+		plan.Walk(e, func(x plan.Expr) bool {
+			c, ok := x.(*plan.ColumnRef)
+			if !ok || c.Type.Kind == row.Null || c.Index >= 0 && c.Index < len(in.Types) && (alike(c.Type, in.Types[c.Index]) || in.Types[c.Index].Kind == row.Null) {
+				return true
+			}
+			err = fault.InternalError.Newf("an expression reads field %d of (%s) as %s", c.Index, in, c.Type)
+			return false
+		})
+	}
+	return err
 }
 
 func (p *Program) compile() error {

@@ -43,7 +43,7 @@ func sortedLists(p *Project) *Project {
 }
 
 func (a Agg) unorderedList() bool {
-	return (a.Name == "list" || a.Name == "array_agg") && len(a.Args) == 1 && len(a.Order) == 0 && a.Args[0].Result().Collation == ""
+	return (a.Name == "list" || a.Name == "array_agg") && len(a.Args) == 1 && len(a.Order) == 0
 }
 
 // sortedList is the aggregates that are added. Until all are known their columns are numbered from behind, and then what is behind
@@ -73,6 +73,11 @@ func (s *sortedList) find(es []Expr) []Expr {
 				return x
 			}
 			item.Expr = agg.Args[0]
+			if c, ok := item.Expr.(*ColumnRef); ok { // elements are sorted as they are, whatever their collation
+				item.Expr = &ColumnRef{Typed{plainCollation(c.Type), c.Pos}, c.Index, c.Name}
+			} else if item.Expr.Result().Collation != "" {
+				return x
+			}
 			agg.Order = []OrderItem{item}
 			at := slices.IndexFunc(s.more, func(b Agg) bool {
 				return b.Distinct == agg.Distinct && Same(b.Args[0], agg.Args[0]) && Same(b.Filter, agg.Filter) && sameOrder(b.Order, agg.Order)

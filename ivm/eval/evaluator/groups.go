@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/eval"
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -112,6 +113,11 @@ func (e *Instance) openGroups(ctx context.Context, in *row.Layout, types []row.T
 			return nil, fmt.Errorf("evaluator: %s: %w", text, err)
 		}
 		g.stmts = append(g.stmts, s)
+		for i, c := range s.Columns()[:min(len(types), len(s.Columns()))] {
+			if want := eval.Carrier(types[i]); !eval.Means(c.Type, want) { // its vectors would be read as what they are not
+				return nil, fault.InternalError.Newf("%s is %s, not %s", text, c.Type, want)
+			}
+		}
 	}
 	return g, nil
 }
