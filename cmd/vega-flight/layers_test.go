@@ -53,7 +53,7 @@ var layers = []layer{
 	{"ivm/ivmtest", []string{"ivm/row", "ivm/zset", "ivm/state", "ivm/plan", "ivm/eval", "ivm/dataflow", "ivm/bind", "ducklake/duck"}},
 
 	{"ivm/enginetest", []string{"ivm", "ivm/...", "ducklake", "ducklake/..."}},
-	{"ivm/check", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake", "ducklake/..."}},
+	{"ivm/check", []string{"ivm/catalog", "ivm/job", "ivm/plan", "ivm/refresh", "ivm/store", "ivm/stream", "ducklake", "ducklake/..."}},
 
 	{"ivm/ddl", nil},
 	{"ivm/catalog", []string{"ivm/ddl"}},

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,10 +42,6 @@ type edit struct {
 }
 
 func rewrite(query string, tr *tree, lake string, reads []refresh.Reading, version int64) (string, error) {
-	at := ""
-	if version != 0 {
-		at = " AT (VERSION => " + strconv.FormatInt(version, 10) + ")"
-	}
 	find := func(u tableUse) *refresh.Reading {
 		if !strings.EqualFold(u.catalog, lake) {
 			return nil
@@ -65,6 +62,10 @@ func rewrite(query string, tr *tree, lake string, reads []refresh.Reading, versi
 				return "", fmt.Errorf("bind: the stored query reads %s.%s, which is not among its sources", u.schema, u.name)
 			}
 			continue // a CTE, or a table function's name
+		}
+		at := ""
+		if n := cmp.Or(r.At, version); n != 0 {
+			at = " AT (VERSION => " + strconv.FormatInt(n, 10) + ")"
 		}
 		s := scanner{text: query, pos: u.at}
 		if n := len(s.names(3)); n != 3 {

@@ -20,8 +20,10 @@ type comparison struct {
 	lake *ducklake.Lake
 	view *catalog.View
 	sql  string // at the recorded version
-	at   int64  // the snapshot of the content
-	conn *duck.Conn
+	// doubt is why another answer would be as right; "" for none.
+	doubt string
+	at    int64 // the snapshot of the content
+	conn  *duck.Conn
 }
 
 // The temporary tables hold answers, so that each is computed once.
@@ -59,7 +61,7 @@ func (c *comparison) run(ctx context.Context, r *Report) (err error) {
 	if failed, err := c.answer(ctx, first); err != nil {
 		return err
 	} else if failed != nil {
-		r.add(c.view.Def.Consistent, NotReproducible, name, "its query fails at the recorded version: %v", failed)
+		r.add(c.doubt == "", NotReproducible, name, "its query fails at the recorded version: %v", failed)
 		return nil
 	}
 	missing, extra, err := c.differ(ctx, table, first, plain)
@@ -67,8 +69,8 @@ func (c *comparison) run(ctx context.Context, r *Report) (err error) {
 		return err
 	}
 	why := fmt.Sprintf("%d rows of the query's answer at snapshot %d are missing, %d rows are too many", missing, c.view.Published.Frontier.SourceVersion, extra)
-	if !c.view.Def.Consistent {
-		r.add(false, NotReproducible, name, "the query has volatile functions: %s", why)
+	if c.doubt != "" {
+		r.add(false, NotReproducible, name, "%s: %s", c.doubt, why)
 		return nil
 	}
 	if failed, err := c.answer(ctx, second); err != nil {

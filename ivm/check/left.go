@@ -89,7 +89,7 @@ func (l left) holds(ctx context.Context, tx metadata.Tx) error {
 	}
 	for _, h := range all {
 		_, working := l.unfinished[h.Holder]
-		isView := slices.ContainsFunc(rows, func(v []any) bool { return text(v[0]) == h.Holder })
+		isView := slices.ContainsFunc(rows, func(v []any) bool { return text(v[0]) == h.Holder || strings.HasPrefix(h.Holder, text(v[0])+".") })
 		if !working && !isView {
 			l.r.add(true, Hold, "", "%q holds snapshot %d since %s and is neither a view nor an unfinished job", h.Holder, h.Snapshot, h.MovedAt.UTC().Format("2006-01-02 15:04:05"))
 		}

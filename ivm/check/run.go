@@ -21,7 +21,9 @@ type Config struct {
 	Text    refresh.Text
 	Servers *maintain.Servers
 	// Alone says that no server serves the lake, whatever the registrations say.
-	Alone    bool
+	Alone bool
+	// Plans says of streaming views where several answers are right; nil: all differences are failures.
+	Plans    Planner
 	Progress func(view string) // called before each view; may be nil
 	// Hold keeps a snapshot, and what later ones need, until release, and with it whatever makes others respect that; nil: there are no
 	// others, or the caller does it.
@@ -53,7 +55,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		if c.Progress != nil {
 			c.Progress(v.Name().String())
 		}
-		if err := c.view(ctx, &r, v); err != nil {
+		if err := c.view(ctx, &r, set, v); err != nil {
 			return r, err
 		}
 	}
@@ -97,21 +99,11 @@ func definitions(r *Report, set *catalog.Set) {
 }
 
 // view compares one view with its query.
-func (c Config) view(ctx context.Context, r *Report, v *catalog.View) error {
+func (c Config) view(ctx context.Context, r *Report, set *catalog.Set, v *catalog.View) error {
 	name := v.Name().String()
 	version := v.Published.Frontier.SourceVersion
-	var tables []catalog.Table
-	err := c.Lake.Store().View(ctx, func(tx metadata.Tx) error {
-		if _, err := metadata.SnapshotAt(ctx, tx, version); err != nil {
-			return err
-		}
-		infos, err := metadata.Tables(ctx, tx, metadata.Filter{At: version})
-		tables = make([]catalog.Table, len(infos))
-		for i := range infos {
-			tables[i] = store.Table(infos[i])
-		}
-		return err
-	})
+	at := versions(set, v, r.Snapshot)
+	tables, err := c.tables(ctx, v, version, at)
 	if errors.Is(err, fault.HistoryExpired.Sentinel()) {
 		r.add(false, Expired, name, "the content was computed at snapshot %d, which has expired", version)
 		return nil
@@ -124,17 +116,74 @@ func (c Config) view(ctx context.Context, r *Report, v *catalog.View) error {
 		r.add(true, SourceChanged, name, "at snapshot %d: %v", version, err)
 		return nil
 	}
+	for i := range reads {
+		reads[i].At = at[reads[i].Source.UUID]
+	}
 	sql, err := c.Text.Read(ctx, v.Def.Query, reads, version)
 	if err != nil {
 		r.add(true, Definition, name, "%v", err)
 		return nil
 	}
 	cmp := comparison{lake: c.Lake, view: v, sql: sql, at: r.Snapshot}
-	if err := cmp.run(ctx, r); err != nil {
+	if v.Kind == catalog.Streaming {
+		cmp.sql = atClock(sql, v.Published.Frontier.Clock)
+		cmp.doubt, err = c.doubt(ctx, v)
+	} else if !v.Def.Consistent {
+		cmp.doubt = "the query has volatile functions"
+	}
+	if err == nil {
+		err = cmp.run(ctx, r)
+	}
+	if err != nil {
 		return err
 	}
 	r.Compared++
 	return nil
+}
+
+// tables are the lake's tables at a version; those that are read at other ones are as they are there.
+func (c Config) tables(ctx context.Context, v *catalog.View, version int64, at map[string]int64) ([]catalog.Table, error) {
+	var out []catalog.Table
+	err := c.Lake.Store().View(ctx, func(tx metadata.Tx) error {
+		out = nil
+		known := map[int64][]metadata.TableInfo{}
+		read := func(version int64) ([]metadata.TableInfo, error) {
+			if infos, ok := known[version]; ok {
+				return infos, nil
+			}
+			if _, err := metadata.SnapshotAt(ctx, tx, version); err != nil {
+				return nil, err
+			}
+			infos, err := metadata.Tables(ctx, tx, metadata.Filter{At: version})
+			known[version] = infos
+			return infos, err
+		}
+		infos, err := read(version)
+		if err != nil {
+			return err
+		}
+		for i := range infos {
+			if at[infos[i].UUID] == 0 {
+				out = append(out, store.Table(infos[i]))
+			}
+		}
+		for i := range v.Sources {
+			uuid := v.Sources[i].UUID
+			if at[uuid] == 0 {
+				continue
+			}
+			if infos, err = read(at[uuid]); err != nil {
+				return err
+			}
+			for k := range infos {
+				if infos[k].UUID == uuid {
+					out = append(out, store.Table(infos[k]))
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
 }
 
 // leftovers looks for what nobody is working on.

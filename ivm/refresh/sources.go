@@ -11,6 +11,7 @@ import (
 type Reading struct {
 	Source catalog.Source // names as in the query's text, identity as it is now
 	Now    catalog.Name
+	At     int64 // the snapshot at which this source is read in place of the others'; 0: as they are
 	// Columns has, for each used column that has another name now, text name → present name.
 	Renamed map[string]string
 }

@@ -77,6 +77,10 @@ func (s *Sink) finishDrop(ctx context.Context, e maintain.Entry) error {
 			if err := maintain.ReleaseHolds(ctx, tx, uuid); err != nil {
 				return err
 			}
+			// Each generation of a streaming view holds for itself.
+			if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_holds WHERE holder LIKE $1`, uuid+".%"); err != nil {
+				return err
+			}
 		}
 		return maintain.RemoveEntry(ctx, tx, e.ID)
 	})
