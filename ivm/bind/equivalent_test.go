@@ -46,6 +46,11 @@ func TestEquivalentQueries(t *testing.T) {
 		{"now() on either side", `SELECT a FROM t WHERE now() < tz`, `SELECT a FROM t WHERE tz > current_timestamp`, ""},
 		{"an age and a comparison", `SELECT a FROM t WHERE now() - tz < INTERVAL 90 MINUTE`, `SELECT a FROM t WHERE tz > now() - INTERVAL 90 MINUTE`, ""},
 
+		{"a function and its operator", `SELECT add(a, b) AS x FROM u`, `SELECT a + b AS x FROM u`, ""},
+		{"a list's order and a sorted list", `SELECT a, list(b ORDER BY b DESC) AS l FROM u GROUP BY a`, `SELECT a, list_sort(list(b), 'DESC') AS l FROM u GROUP BY a`, ""},
+		{"an ASOF join's condition of one side", `SELECT t.a, u.k FROM t ASOF JOIN u ON t.a = u.a AND t.b >= u.b AND u.k > 1`, `SELECT t.a, u.k FROM t ASOF JOIN (FROM u WHERE k > 1) u ON t.a = u.a AND t.b >= u.b`, ""},
+		{"ASOF SEMI JOIN and SEMI JOIN", `SELECT t.a FROM t ASOF SEMI JOIN u ON t.a = u.a AND t.b >= u.b`, `SELECT t.a FROM t SEMI JOIN u ON t.a = u.a AND t.b >= u.b`, ""},
+
 		{"joins in another order", `SELECT t.a FROM t JOIN u ON t.a = u.a`, `SELECT t.a FROM u JOIN t ON t.a = u.a`,
 			"the order of joins is kept as it is written, since nothing is known of sizes"},
 		{"NOT IN and NOT EXISTS", `SELECT a FROM t WHERE a NOT IN (SELECT a FROM u)`, `SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.a = t.a)`,
