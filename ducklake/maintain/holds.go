@@ -55,6 +55,24 @@ func ReleaseHolds(ctx context.Context, tx metadata.Tx, holder string) error {
 	return err
 }
 
+// KeepHolds removes a holder's holds of other tables than these.
+func KeepHolds(ctx context.Context, tx metadata.Tx, holder string, tables map[int64]int64) error {
+	rows, err := tx.Query(ctx, `SELECT table_id FROM {M}vega_holds WHERE holder = $1`, holder)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		id, _ := r[0].(int64)
+		if _, keep := tables[id]; keep {
+			continue
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM {M}vega_holds WHERE holder = $1 AND table_id = $2`, holder, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Holds reads all holds, the oldest snapshot first.
 func Holds(ctx context.Context, tx metadata.Tx) ([]Hold, error) {
 	rows, err := tx.Query(ctx, `SELECT holder, table_id, snapshot_id, exact, moved_at FROM {M}vega_holds ORDER BY snapshot_id, holder, table_id`)

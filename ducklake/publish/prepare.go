@@ -45,7 +45,7 @@ func (p *Publisher) ensureInlinedDeletes(ctx context.Context, tableID int64) err
 	}
 	defer unlock()
 	err = p.Store.Update(ctx, func(tx metadata.Tx) error {
-		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS {M}`+metadata.QuoteIdent(inlinedDeletes(tableID))+`(file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)`)
+		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS {M}`+metadata.QuoteIdent(InlinedDeletes(tableID))+`(file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)`)
 		return err
 	})
 	if err != nil {
@@ -57,9 +57,9 @@ func (p *Publisher) ensureInlinedDeletes(ctx context.Context, tableID int64) err
 	return nil
 }
 
-// inlinedTables lists all registered tables of a table's inlined rows, the newest last. A rename or another change of
+// InlinedTables lists all registered tables of a table's inlined rows, the newest last. A rename or another change of
 // the table adds one, and rows may be in any of them.
-func inlinedTables(ctx context.Context, tx metadata.Tx, tableID int64) ([]string, error) {
+func InlinedTables(ctx context.Context, tx metadata.Tx, tableID int64) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT table_name FROM {M}ducklake_inlined_data_tables WHERE table_id = $1 ORDER BY schema_version`, tableID)
 	if err != nil {
 		return nil, err

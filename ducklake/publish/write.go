@@ -44,7 +44,7 @@ func (x *writer) write(ctx context.Context) error {
 	if pub.Replace == nil && pub.Delta == nil {
 		return nil
 	}
-	inlined, err := inlinedTables(ctx, x.tx, x.table)
+	inlined, err := InlinedTables(ctx, x.tx, x.table)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
 		for i, l := range part {
 			files[i], places[i] = l.File, l.Position
 		}
-		table := `{M}` + metadata.QuoteIdent(inlinedDeletes(x.table))
+		table := `{M}` + metadata.QuoteIdent(InlinedDeletes(x.table))
 		n, err := x.tx.Exec(ctx, `INSERT INTO `+table+` (file_id, row_id, begin_snapshot) SELECT f, p, $3::BIGINT
 			FROM (SELECT unnest($1::BIGINT[]) AS f, unnest($2::BIGINT[]) AS p) AS v
 			WHERE NOT EXISTS (SELECT 1 FROM `+table+` AS d WHERE d.file_id = v.f AND d.row_id = v.p)`, files, places, x.snap.ID)

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/vegadb/vega-flight/ducklake/publish"
@@ -18,26 +19,35 @@ type group struct {
 	waiting []*member
 }
 
-// member is one publication of a group.
+// member is what one caller publishes: a publication, or several that are committed all or none.
 type member struct {
-	ctx    context.Context
-	pub    publish.Publication
-	lead   chan struct{} // closed when this one is to commit for all that wait
-	done   chan struct{} // closed when the result is there
-	ended  bool          // done is closed
-	result publish.Result
-	err    error
+	ctx     context.Context
+	pubs    []publish.Publication
+	lead    chan struct{} // closed when this one is to commit for all that wait
+	done    chan struct{} // closed when the results are there
+	ended   bool          // done is closed
+	results []publish.Result
+	err     error
 }
 
-func (m *member) end(r publish.Result, err error) {
-	m.result, m.err, m.ended = r, err, true
+func (m *member) end(r []publish.Result, err error) {
+	m.results, m.err, m.ended = r, err, true
 	close(m.done)
 }
 
 // publish commits the publication, alone or with others. It returns when its own outcome is known, also after ctx has ended: what is left out
 // of a commit is left out by its own transaction, which sees the job's state.
 func (g *group) publish(ctx context.Context, pub publish.Publication, joined func()) (publish.Result, error) {
-	m := &member{ctx: ctx, pub: pub, lead: make(chan struct{}), done: make(chan struct{})}
+	results, err := g.bundle(ctx, []publish.Publication{pub}, joined)
+	if len(results) != 1 {
+		return publish.Result{}, err
+	}
+	return results[0], results[0].Err
+}
+
+// bundle is publish for several publications. Without an error there is a result of each, which may have one.
+func (g *group) bundle(ctx context.Context, pubs []publish.Publication, joined func()) ([]publish.Result, error) {
+	m := &member{ctx: ctx, pubs: pubs, lead: make(chan struct{}), done: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, m)
 	if !g.busy {
@@ -53,7 +63,7 @@ func (g *group) publish(ctx context.Context, pub publish.Publication, joined fun
 		g.run(g.take())
 	case <-m.done:
 	}
-	return m.result, m.err
+	return m.results, m.err
 }
 
 // take removes those that wait; of each table only the first.
@@ -63,11 +73,13 @@ func (g *group) take() []*member {
 	var now, later []*member
 	seen := map[string]bool{}
 	for _, m := range g.waiting {
-		if seen[m.pub.Swap.UUID] {
+		if slices.ContainsFunc(m.pubs, func(p publish.Publication) bool { return seen[p.Swap.UUID] }) {
 			later = append(later, m)
 		} else {
-			seen[m.pub.Swap.UUID] = true
 			now = append(now, m)
+		}
+		for _, p := range m.pubs { // those that come later stay later
+			seen[p.Swap.UUID] = true
 		}
 	}
 	g.waiting = later
@@ -80,30 +92,30 @@ func (g *group) run(members []*member) {
 	defer func() {
 		for _, m := range members {
 			if !m.ended { // a panic fails the job that leads; nobody may wait for what does not come any more
-				m.end(publish.Result{}, fault.InternalError.Newf("the commit with other views ended before its outcome was known"))
+				m.end(nil, fault.InternalError.Newf("the commit with other views ended before its outcome was known"))
 			}
 		}
 	}()
-	pubs := make([]publish.Publication, len(members))
-	for i, m := range members {
-		pubs[i] = m.pub
+	var pubs []publish.Publication
+	for _, m := range members {
+		pubs = append(pubs, m.pubs...)
 	}
 	ctx, stop := whileAny(members)
 	defer stop()
 	results, err := g.commit(ctx, pubs...)
-	for i, m := range members {
+	for _, m := range members {
 		switch {
-		case len(results) == len(members):
-			m.end(results[i], results[i].Err)
+		case len(results) >= len(m.pubs):
+			m.end(results[:len(m.pubs):len(m.pubs)], nil)
+			results = results[len(m.pubs):]
 		case len(members) == 1:
-			m.end(publish.Result{}, err)
+			m.end(nil, err)
 		default: // a publication that nobody could commit must not keep the others from it
-			one, err := g.commit(m.ctx, m.pub)
-			if len(one) == 1 {
-				m.end(one[0], one[0].Err)
-			} else {
-				m.end(publish.Result{}, err)
+			own, err := g.commit(m.ctx, m.pubs...)
+			if len(own) == len(m.pubs) {
+				err = nil
 			}
+			m.end(own, err)
 		}
 	}
 }

@@ -4,13 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/fault"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A panic while a group commits is the failure of those that are in it, and the next group goes on.
 func TestPanicInAGroup(t *testing.T) {
