@@ -38,7 +38,7 @@ var layers = []layer{
 	// adapters: the only parts of the engine that know the lake
 	{"ivm/store", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/stream", "ducklake/metadata"}},
 	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ivm/row", "ivm/plan", "ducklake", "ducklake/duck", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
-	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ducklake/..."}},
+	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ivm/stream", "ivm/dataflow", "ivm/row", "ivm/zset", "ivm/state", "ducklake/..."}},
 
 	// the incremental engine, from the row upward
 	{"ivm/row", nil},
