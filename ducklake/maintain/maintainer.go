@@ -122,7 +122,7 @@ func (r Report) did() bool {
 func (m *Maintainer) RunOnce(ctx context.Context) (Report, error) {
 	var r Report
 	var errs []error
-	for _, step := range []func(context.Context, *Report) error{m.takeOver, m.expire, m.move, m.flushUsers, m.strays, m.cleanup} {
+	for _, step := range []func(context.Context, *Report) error{m.takeOver, m.deadHolds, m.expire, m.move, m.flushUsers, m.strays, m.cleanup} {
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
