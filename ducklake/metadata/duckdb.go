@@ -17,6 +17,9 @@ type Conn interface {
 	Close() error
 }
 
+// duckSchema is the schema of the metadata database.
+const duckSchema = "main"
+
 // readers bounds the connections that read at once; more would only queue inside DuckDB.
 const readers = 4
 
@@ -24,6 +27,7 @@ const readers = 4
 // the instance. The file has one process, so all read-write transactions go through one connection,
 // one after the other: only DuckLake's own commits can conflict with them.
 type duckStore struct {
+	catalog string
 	prefix  string
 	connect func() (Conn, error)
 	writer  chan Conn     // the one write connection, absent while in use
@@ -39,8 +43,10 @@ func OpenDuckDB(lake string, connect func() (Conn, error)) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	catalog := "__ducklake_metadata_" + lake
 	s := &duckStore{
-		prefix:  QuoteIdent("__ducklake_metadata_"+lake) + `."main".`,
+		catalog: catalog,
+		prefix:  QuoteIdent(catalog) + `.` + QuoteIdent(duckSchema) + `.`,
 		connect: connect,
 		writer:  make(chan Conn, 1),
 		reading: make(chan Conn, readers),

@@ -54,7 +54,7 @@ func CheckFormat(ctx context.Context, tx Tx) error {
 // or replaced the catalog under a running server.
 func CheckVersion(ctx context.Context, tx Tx) error {
 	rows, err := tx.Query(ctx, `SELECT key, value FROM {M}ducklake_metadata
-		WHERE key IN ('version', 'encrypted') AND scope IS NULL ORDER BY key`)
+		WHERE key IN ('version', 'encrypted') AND scope IS NULL`)
 	if err != nil {
 		return err
 	}

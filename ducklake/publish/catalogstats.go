@@ -73,8 +73,11 @@ func (x *writer) writeStats(ctx context.Context) error {
 		return err
 	}
 	var fresh [][]any
+	before := x.stats
+	x.stats = next
+	x.stats.known = true
 	for id, c := range next.columns {
-		old, known := x.stats.columns[id]
+		old, known := before.columns[id]
 		switch {
 		case !known:
 			fresh = append(fresh, []any{x.table, id, orNull(c.null), orNull(c.nan), orNull(c.min), orNull(c.max)})

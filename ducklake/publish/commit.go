@@ -22,7 +22,9 @@ type work struct {
 	locations []Location
 	class     metadata.Class
 	known     bool
-	done      bool // committed, by this attempt or by one whose answer was lost
+	recalled  *remembered
+	leaves    *remembered // of this attempt
+	done      bool        // committed, by this attempt or by one whose answer was lost
 	result    Result
 }
 
@@ -116,6 +118,8 @@ func (p *Publisher) publish(ctx context.Context, batch []*work, results []Result
 			if err != nil {
 				results[drop.w.index].Err = err
 			}
+		case errors.As(err, &drop) && errors.Is(drop.err, errForgotten):
+			p.forget(drop.w.pub.Table.ID)
 		case errors.As(err, &drop):
 			results[drop.w.index].Err = drop.err
 		case fault.CodeOf(err) == fault.CommitUnknown:
@@ -223,6 +227,7 @@ func (p *Publisher) round(ctx context.Context, batch []*work) error {
 		}
 		return err
 	}
+	p.remember(batch)
 	if snapshot != 0 && p.Committed != nil {
 		p.Committed(locked.Sub(came), time.Since(locked))
 	}
@@ -247,7 +252,8 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 	}
 	var open []*work
 	for _, w := range batch {
-		w.result, w.done = Result{}, false
+		w.result, w.done, w.leaves = Result{}, false, nil
+		w.recalled = p.recall(w, batch, newest.SchemaVersion, win)
 		done, err := p.guard(ctx, tx, w, newest, win)
 		switch {
 		case err == nil && done:
@@ -265,8 +271,10 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 	snap := newest
 	snap.ID++
 	var made []string
-	for _, w := range open {
-		x := &writer{p: p, tx: tx, w: w, snap: &snap, table: w.pub.Table.ID}
+	writers := make([]*writer, len(open))
+	for i, w := range open {
+		x := &writer{p: p, tx: tx, w: w, snap: &snap, table: w.pub.Table.ID, recalled: w.recalled}
+		writers[i] = x
 		if err := x.write(ctx); err != nil {
 			return 0, one(w, err)
 		}
@@ -280,8 +288,11 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 	if err := p.insertSnapshot(ctx, tx, &snap, made, open); err != nil {
 		return 0, err
 	}
-	for _, w := range open {
+	for i, w := range open {
 		generation, err := w.pub.swap(ctx, tx, snap.ID, w.result.Rows, p.ServerID)
+		if err != nil && w.recalled.published(w.pub.Swap) && fault.CodeOf(err) == fault.RefreshConflict {
+			err = errForgotten
+		}
 		if err != nil {
 			return 0, one(w, err)
 		}
@@ -292,7 +303,7 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 		}
 		w.result.Snapshot, w.result.At = snap.ID, snap.Time
 		w.result.Epoch, w.result.Generation = w.pub.Swap.Epoch+1, generation
-		w.done = true
+		w.done, w.leaves = true, writers[i].left(generation)
 	}
 	if p.Faults.BeforeCommit != nil {
 		if err := p.Faults.BeforeCommit(); err != nil {
@@ -316,14 +327,6 @@ func one(w *work, err error) error {
 }
 
 func (p *Publisher) insertSnapshot(ctx context.Context, tx metadata.Tx, snap *metadata.Snapshot, made []string, open []*work) error {
-	rows, err := tx.Query(ctx, `INSERT INTO {M}ducklake_snapshot (snapshot_id, snapshot_time, schema_version, next_catalog_id, next_file_id)
-		VALUES ($1, now(), $2, $3, $4) RETURNING snapshot_time`, snap.ID, snap.SchemaVersion, snap.NextCatalogID, snap.NextFileID)
-	if err != nil {
-		return err
-	}
-	if len(rows) == 1 {
-		snap.Time, _ = rows[0][0].(time.Time)
-	}
 	info := metadata.CommitInfo{ID: open[0].pub.CommitID, Kind: metadata.CommitPublish, Server: p.ServerID}
 	for _, w := range open[1:] {
 		info.Members = append(info.Members, w.pub.CommitID)
@@ -331,6 +334,17 @@ func (p *Publisher) insertSnapshot(ctx context.Context, tx metadata.Tx, snap *me
 	message := open[0].pub.Message
 	if len(open) > 1 {
 		message = fmt.Sprintf("%d publications", len(open))
+	}
+	if to, ok := tx.(metadata.Appender); ok {
+		return appendSnapshot(ctx, to, snap, strings.Join(made, ","), message, info.ExtraInfo())
+	}
+	rows, err := tx.Query(ctx, `INSERT INTO {M}ducklake_snapshot (snapshot_id, snapshot_time, schema_version, next_catalog_id, next_file_id)
+		VALUES ($1, now(), $2, $3, $4) RETURNING snapshot_time`, snap.ID, snap.SchemaVersion, snap.NextCatalogID, snap.NextFileID)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 1 {
+		snap.Time, _ = rows[0][0].(time.Time)
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO {M}ducklake_snapshot_changes (snapshot_id, changes_made, author, commit_message, commit_extra_info)
 		VALUES ($1, $2, $3, $4, $5)`, snap.ID, strings.Join(made, ","), metadata.Author, message, info.ExtraInfo())

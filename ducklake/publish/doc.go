@@ -26,6 +26,9 @@
 //   - the table for inlined deletes exists before the first reader ([Publisher.Prepare])
 //   - large deltas are Parquet data files and inlined deletes, never delete files
 //
+// A small delta is a matter of few statements: rows enter a DuckDB catalog by its appender, the statistics of plain columns are
+// computed here, and what a commit has left behind is remembered as long as no snapshot has touched the table.
+//
 // The commit lock is held around the commit and nothing else. A COMMIT whose
 // answer is lost is looked up by its commit id before anything is tried again.
 //

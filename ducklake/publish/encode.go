@@ -18,6 +18,7 @@ import (
 type encoded struct {
 	rows    int64
 	batches []arrow.RecordBatch // DuckDB file: written as they are
+	exact   bool                // the batches have the columns' own types
 	wire    []wireColumn        // PostgreSQL: as texts and bytes
 	stats   []added
 	staged  *Staged
@@ -55,6 +56,13 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 	if rows == 0 {
 		return nil
 	}
+	many := rows > int64(p.InlineRows) || w.into.name == ""
+	if !many && p.Store.Dialect() == metadata.DuckDB {
+		if stats, ok := exactStats(pub.Table, pub.Delta.Insert); ok {
+			w.enc.batches, w.enc.stats, w.enc.exact = pub.Delta.Insert, stats, true
+			return nil
+		}
+	}
 	return p.own(ctx, func(c *duck.Conn) (err error) {
 		reader, err := array.NewRecordReader(pub.Delta.Insert[0].Schema(), pub.Delta.Insert)
 		if err != nil {
@@ -66,7 +74,7 @@ func (p *Publisher) encode(ctx context.Context, w *work) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		if rows > int64(p.InlineRows) || w.into.name == "" {
+		if many {
 			return p.stageDelta(ctx, c, w, deltaView)
 		}
 		w.enc.batches = pub.Delta.Insert
@@ -115,14 +123,12 @@ func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (e
 }
 
 // readBack reports whether the nested values, which PostgreSQL catalogs have as DuckDB's text, are read back as they are.
-// DuckDB cannot do that with all texts inside two levels of nesting, and a value that it cannot read makes the whole table unreadable. PostgreSQL has no
-// zero bytes in texts.
+// DuckDB cannot do that with all texts inside two levels of nesting, and a value that it cannot read makes the whole table unreadable.
 func readBack(ctx context.Context, c *duck.Conn, table metadata.TableInfo) (bool, error) {
 	var checks []string
 	for i, col := range table.Columns {
 		if len(col.Children) > 0 {
-			checks = append(checks, fmt.Sprintf("TRY_CAST(CAST(c%[1]d AS VARCHAR) AS %[2]s) IS NOT DISTINCT FROM c%[1]d AND strpos(coalesce(CAST(c%[1]d AS VARCHAR), ''), chr(0)) = 0",
-				i, col.SQLType()))
+			checks = append(checks, fmt.Sprintf("TRY_CAST(CAST(c%[1]d AS VARCHAR) AS %[2]s) IS NOT DISTINCT FROM c%[1]d", i, col.SQLType()))
 		}
 	}
 	if len(checks) == 0 {

@@ -57,6 +57,37 @@ func (w window) class(table, seen int64) (class metadata.Class, known bool) {
 // a commit has it already, whose answer was lost.
 func (p *Publisher) guard(ctx context.Context, tx metadata.Tx, w *work, newest metadata.Snapshot, win window) (done bool, err error) {
 	pub := w.pub
+	if !w.recalled.published(pub.Swap) { // or the swap finds out
+		if done, err := w.checkPublished(ctx, tx); done || err != nil {
+			return done, err
+		}
+	}
+	if err := checkFence(ctx, tx, pub.Owner); err != nil {
+		return false, err
+	}
+
+	class, known := win.class(pub.Table.ID, pub.Seen)
+	if p.broken(RuleGuard) {
+		class, known = metadata.Untouched, true
+	}
+	if !known || class >= metadata.Altered || pub.Replace != nil && !sameColumns(pub.Replace.columns, pub.Table.Columns) {
+		if err := p.reload(ctx, tx, w, newest.ID); err != nil {
+			return false, err
+		}
+	}
+	w.class, w.known = class, known
+	switch {
+	case pub.Delta != nil:
+		return false, w.checkDelta()
+	case pub.Replace != nil:
+		return false, p.checkReplace(ctx, tx, w)
+	}
+	return false, nil
+}
+
+// checkPublished compares the published state with what the swap starts from.
+func (w *work) checkPublished(ctx context.Context, tx metadata.Tx) (done bool, err error) {
+	pub := w.pub
 	now, found, err := ReadPublished(ctx, tx, pub.Swap.UUID)
 	if err != nil {
 		return false, err
@@ -79,26 +110,6 @@ func (p *Publisher) guard(ctx context.Context, tx metadata.Tx, w *work, newest m
 			return true, nil
 		}
 		return false, pub.conflict(now)
-	}
-	if err := checkFence(ctx, tx, pub.Owner); err != nil {
-		return false, err
-	}
-
-	class, known := win.class(pub.Table.ID, pub.Seen)
-	if p.broken(RuleGuard) {
-		class, known = metadata.Untouched, true
-	}
-	if !known || class >= metadata.Altered || pub.Replace != nil && !sameColumns(pub.Replace.columns, pub.Table.Columns) {
-		if err := p.reload(ctx, tx, w, newest.ID); err != nil {
-			return false, err
-		}
-	}
-	w.class, w.known = class, known
-	switch {
-	case pub.Delta != nil:
-		return false, w.checkDelta()
-	case pub.Replace != nil:
-		return false, p.checkReplace(ctx, tx, w)
 	}
 	return false, nil
 }
@@ -162,7 +173,7 @@ func (e errFlush) Error() string {
 // would report them again with the files they are in.
 func (p *Publisher) checkReplace(ctx context.Context, tx metadata.Tx, w *work) error {
 	w.result.Healed = w.class == metadata.Written || w.class == metadata.Rewritten
-	rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}`+metadata.QuoteIdent(InlinedDeletes(w.pub.Table.ID))+` d
+	rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}`+metadata.QuoteIdent(inlinedDeletes(w.pub.Table.ID))+` d
 		JOIN {M}ducklake_data_file f ON f.data_file_id = d.file_id WHERE f.end_snapshot IS NULL`)
 	if err != nil {
 		return err
@@ -173,5 +184,5 @@ func (p *Publisher) checkReplace(ctx context.Context, tx metadata.Tx, w *work) e
 	return nil
 }
 
-// InlinedDeletes is the name of the table of a table's inlined deletes.
-func InlinedDeletes(tableID int64) string { return fmt.Sprintf("ducklake_inlined_delete_%d", tableID) }
+// inlinedDeletes is the name of the table of a table's inlined deletes.
+func inlinedDeletes(tableID int64) string { return fmt.Sprintf("ducklake_inlined_delete_%d", tableID) }

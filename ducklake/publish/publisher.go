@@ -67,6 +67,7 @@ type Publisher struct {
 	mu       sync.Mutex
 	prepared map[int64]bool   // tables whose inlined delete table exists
 	targets  map[int64]target // by table id
+	known    map[int64]*remembered
 }
 
 // New makes a publisher and brings its tables in the catalog up to date.
@@ -86,7 +87,7 @@ func New(ctx context.Context, c Config) (*Publisher, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	p := &Publisher{Config: c, log: log.With("component", "publish"), prepared: map[int64]bool{}, targets: map[int64]target{}}
+	p := &Publisher{Config: c, log: log.With("component", "publish"), prepared: map[int64]bool{}, targets: map[int64]target{}, known: map[int64]*remembered{}}
 	if err := metadata.Migrate(ctx, c.Store, Component, Migrations()); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,10 @@ type writer struct {
 	made  []metadata.ChangeKind // what was done, for changes_made
 	stats tableStats
 	added []addition
+
+	recalled *remembered     // what need not be read
+	inlined  []string        // the registered tables of inlined rows
+	files    map[int64]int64 // rows of the live data files; nil when they were not read, or are not these any more
 }
 
 // addition is what one file or batch adds to the statistics.
@@ -44,18 +48,15 @@ func (x *writer) write(ctx context.Context) error {
 	if pub.Replace == nil && pub.Delta == nil {
 		return nil
 	}
-	inlined, err := InlinedTables(ctx, x.tx, x.table)
+	err := x.read(ctx)
 	if err != nil {
-		return err
-	}
-	if err := x.readStats(ctx); err != nil {
 		return err
 	}
 	firstFile := x.snap.NextFileID
 	if pub.Replace != nil {
-		err = x.replace(ctx, inlined)
+		err = x.replace(ctx)
 	} else {
-		err = x.delta(ctx, inlined)
+		err = x.delta(ctx)
 	}
 	if err != nil {
 		return err
@@ -71,8 +72,37 @@ func (x *writer) write(ctx context.Context) error {
 	return nil
 }
 
+// read finds what is there, unless it is remembered.
+func (x *writer) read(ctx context.Context) (err error) {
+	if r := x.recalled; r != nil {
+		x.inlined, x.stats, x.files = r.inlined, r.stats, r.files
+		return nil
+	}
+	if x.inlined, err = inlinedTables(ctx, x.tx, x.table); err != nil {
+		return err
+	}
+	return x.readStats(ctx)
+}
+
+// liveFiles are the rows of the table's data files.
+func (x *writer) liveFiles(ctx context.Context) (map[int64]int64, error) {
+	if x.files != nil {
+		return x.files, nil
+	}
+	rows, err := x.tx.Query(ctx, `SELECT data_file_id, record_count FROM {M}ducklake_data_file WHERE table_id = $1 AND end_snapshot IS NULL`, x.table)
+	if err != nil {
+		return nil, err
+	}
+	x.files = make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		id, _ := r[0].(int64)
+		x.files[id], _ = r[1].(int64)
+	}
+	return x.files, nil
+}
+
 // replace ends everything the table has and adds the staged files.
-func (x *writer) replace(ctx context.Context, inlined []string) error {
+func (x *writer) replace(ctx context.Context) error {
 	files, err := x.tx.Exec(ctx, `UPDATE {M}ducklake_data_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL`, x.table, x.snap.ID)
 	if err != nil {
 		return err
@@ -81,7 +111,7 @@ func (x *writer) replace(ctx context.Context, inlined []string) error {
 		return err
 	}
 	rows := int64(0)
-	for _, t := range inlined {
+	for _, t := range x.inlined {
 		n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t)+` SET end_snapshot = $1 WHERE end_snapshot IS NULL`, x.snap.ID)
 		if err != nil {
 			return err
@@ -102,8 +132,8 @@ func (x *writer) replace(ctx context.Context, inlined []string) error {
 }
 
 // delta ends the deleted rows where they lie and adds the new ones.
-func (x *writer) delta(ctx context.Context, inlined []string) error {
-	if err := x.deleteRows(ctx, inlined); err != nil {
+func (x *writer) delta(ctx context.Context) error {
+	if err := x.deleteRows(ctx); err != nil {
 		return err
 	}
 	enc := x.w.enc
@@ -126,7 +156,7 @@ func (x *writer) delta(ctx context.Context, inlined []string) error {
 			return errRestage
 		}
 	}
-	if len(inlined) == 0 || inlined[len(inlined)-1] != into {
+	if len(x.inlined) == 0 || x.inlined[len(x.inlined)-1] != into {
 		return errRestage
 	}
 	x.did(metadata.InlinedInsert)
@@ -140,7 +170,7 @@ var errRestage = fmt.Errorf("publish: the table for inlined rows is gone")
 // idChunk bounds the ids in one statement.
 const idChunk = 5000
 
-func (x *writer) deleteRows(ctx context.Context, inlined []string) error {
+func (x *writer) deleteRows(ctx context.Context) error {
 	var inFiles, inCatalog []Location
 	for _, l := range x.w.locations {
 		if l.File == Inlined {
@@ -162,9 +192,13 @@ func (x *writer) deleteRows(ctx context.Context, inlined []string) error {
 			ids[i] = l.Position
 		}
 		ended := int64(0)
-		for _, t := range inlined {
+		which, named := `IN (SELECT unnest($2::BIGINT[]))`, any(ids)
+		if len(ids) == 1 { // without a join
+			which, named = `= $2`, ids[0]
+		}
+		for _, t := range x.inlined {
 			n, err := x.tx.Exec(ctx, `UPDATE {M}`+metadata.QuoteIdent(t)+` SET end_snapshot = $1
-				WHERE end_snapshot IS NULL AND begin_snapshot <> $1 AND row_id IN (SELECT unnest($2::BIGINT[]))`, x.snap.ID, ids)
+				WHERE end_snapshot IS NULL AND begin_snapshot <> $1 AND row_id `+which, x.snap.ID, named)
 			if err != nil {
 				return err
 			}
@@ -182,14 +216,9 @@ func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
 	if len(at) == 0 {
 		return nil
 	}
-	rows, err := x.tx.Query(ctx, `SELECT data_file_id, record_count FROM {M}ducklake_data_file WHERE table_id = $1 AND end_snapshot IS NULL`, x.table)
+	live, err := x.liveFiles(ctx)
 	if err != nil {
 		return err
-	}
-	live := make(map[int64]int64, len(rows))
-	for _, r := range rows {
-		id, _ := r[0].(int64)
-		live[id], _ = r[1].(int64)
 	}
 	named := make(map[Location]bool, len(at))
 	stray := int64(0)
@@ -202,15 +231,13 @@ func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
 	if stray > 0 {
 		return x.stray(stray, "in files")
 	}
+	table := inlinedDeletes(x.table)
 	for part := range slices.Chunk(at, idChunk) {
 		files, places := make([]int64, len(part)), make([]int64, len(part))
 		for i, l := range part {
 			files[i], places[i] = l.File, l.Position
 		}
-		table := `{M}` + metadata.QuoteIdent(InlinedDeletes(x.table))
-		n, err := x.tx.Exec(ctx, `INSERT INTO `+table+` (file_id, row_id, begin_snapshot) SELECT f, p, $3::BIGINT
-			FROM (SELECT unnest($1::BIGINT[]) AS f, unnest($2::BIGINT[]) AS p) AS v
-			WHERE NOT EXISTS (SELECT 1 FROM `+table+` AS d WHERE d.file_id = v.f AND d.row_id = v.p)`, files, places, x.snap.ID)
+		n, err := x.insertDeletes(ctx, table, files, places)
 		if err != nil {
 			return err
 		}
@@ -219,6 +246,30 @@ func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
 		}
 	}
 	return nil
+}
+
+// insertDeletes adds inlined deletes and returns how many of them were not there.
+func (x *writer) insertDeletes(ctx context.Context, name string, files, places []int64) (int64, error) {
+	table := `{M}` + metadata.QuoteIdent(name)
+	to, ok := x.tx.(metadata.Appender)
+	if !ok {
+		return x.tx.Exec(ctx, `INSERT INTO `+table+` (file_id, row_id, begin_snapshot) SELECT f, p, $3::BIGINT
+			FROM (SELECT unnest($1::BIGINT[]) AS f, unnest($2::BIGINT[]) AS p) AS v
+			WHERE NOT EXISTS (SELECT 1 FROM `+table+` AS d WHERE d.file_id = v.f AND d.row_id = v.p)`, files, places, x.snap.ID)
+	}
+	var there [][]any
+	var err error
+	if len(files) == 1 {
+		there, err = x.tx.Query(ctx, `SELECT count(*) FROM `+table+` WHERE file_id = $1 AND row_id = $2`, files[0], places[0])
+	} else {
+		there, err = x.tx.Query(ctx, `SELECT count(*) FROM `+table+` AS d
+			SEMI JOIN (SELECT unnest($1::BIGINT[]) AS f, unnest($2::BIGINT[]) AS p) AS v ON d.file_id = v.f AND d.row_id = v.p`, files, places)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, _ := there[0][0].(int64)
+	return int64(len(files)) - n, appendRows(ctx, to, name, files, places, repeated(x.snap.ID, len(files)))
 }
 
 // stray is the error of rows that are not where they were said to be.
@@ -230,6 +281,7 @@ func (x *writer) stray(n int64, where string) error {
 
 // addFiles registers staged files as the table's.
 func (x *writer) addFiles(ctx context.Context, s *Staged) error {
+	x.files = nil
 	if n, err := x.tx.Exec(ctx, `DELETE FROM {M}vega_staged WHERE folder = $1 AND table_id = $2 AND job_id <> $3`, s.Folder, x.table, discarded); err != nil {
 		return err
 	} else if n != 1 {
@@ -307,7 +359,9 @@ func (x *writer) insertInlined(ctx context.Context, name string) (err error) {
 	x.stats.nextRowID += enc.rows
 	x.w.result.Inserted = []Span{{File: Inlined, First: first, Rows: enc.rows}}
 	var n int64
-	if x.tx.Dialect() == metadata.PostgreSQL {
+	if to, ok := x.tx.(metadata.Appender); ok && enc.exact {
+		n, err = x.appendInlined(ctx, to, name, first)
+	} else if x.tx.Dialect() == metadata.PostgreSQL {
 		args := []any{first - 1, x.snap.ID}
 		arrays, names, casts := make([]string, len(enc.wire)), make([]string, len(enc.wire)), make([]string, len(enc.wire))
 		for i, c := range enc.wire {
