@@ -323,3 +323,37 @@ func TestLeftEarly(t *testing.T) {
 		}
 	})
 }
+
+// A delete of a file's row and an inlined one of the same row do not see each other, and both are committed. The row goes once.
+func TestDeletedTwice(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		b := newLab(t, kind)
+		other := b.connect()
+		for i, first := range []string{"inlined", "file"} {
+			name := fmt.Sprint("t", i)
+			r := b.numbers(name, 2)
+			b.do("INSERT INTO lake.main." + name + " FROM range(10)")
+			start := b.head()
+			b.do("BEGIN")
+			run(t, other, "BEGIN")
+			b.do("DELETE FROM lake.main." + name + " WHERE k = 1")
+			run(t, other, "DELETE FROM lake.main."+name+" WHERE k IN (1, 2, 3)")
+			one, two := b.conn, other
+			if first == "file" {
+				one, two = other, b.conn
+			}
+			run(t, one, "COMMIT")
+			before := b.head()
+			run(t, two, "COMMIT")
+			last := b.head()
+			if first == "file" {
+				b.want(r, start, before, fmt.Sprintf("[[%[1]d-1] [%[1]d-2] [%[1]d-3]]", before))
+				b.want(r, before, last, "[]")
+				continue
+			}
+			b.want(r, start, before, fmt.Sprintf("[[%d-1]]", before))
+			b.want(r, before, last, fmt.Sprintf("[[%[1]d-2] [%[1]d-3]]", last))
+			b.want(r, start, last, fmt.Sprintf("[[%d-1] [%[2]d-2] [%[2]d-3]]", before, last))
+		}
+	})
+}

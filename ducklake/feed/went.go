@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,6 +87,12 @@ func (g *gone) deleted(c chunk) (sql string, args []any, files bool, ok bool) {
 // wentFromFiles is for files that stay.
 func (s *Stream) wentFromFiles(c chunk, g *gone) part {
 	return func(ctx context.Context) (*duck.Reader, error) {
+		if rows, before, ok := s.inlinedOnly(c, g); ok {
+			if len(rows) == 0 {
+				return nil, nil
+			}
+			return s.wentFew(ctx, c, g, rows, before)
+		}
 		sql, args, _, ok := g.deleted(c)
 		if !ok {
 			return nil, nil
@@ -96,7 +103,7 @@ func (s *Stream) wentFromFiles(c chunk, g *gone) part {
 			return nil, err
 		}
 		if len(rows) <= fewRows {
-			return s.wentFew(ctx, c, g, rows)
+			return s.wentFew(ctx, c, g, rows, nil)
 		}
 		if err := s.note(ctx, g, c, sql, args, window); err != nil {
 			return nil, err
@@ -107,8 +114,37 @@ func (s *Stream) wentFromFiles(c chunk, g *gone) part {
 	}
 }
 
-// wentFew reads rows at known positions.
-func (s *Stream) wentFew(ctx context.Context, c chunk, g *gone, rows [][]any) (*duck.Reader, error) {
+// inlinedOnly are a chunk's deletes when all those of the window are inlined, and the delete files are of before: which rows they have
+// already taken is then looked at together with the rows.
+func (s *Stream) inlinedOnly(c chunk, g *gone) (rows [][]any, before map[int64][]string, ok bool) {
+	before = map[int64][]string{}
+	for i, f := range c.files {
+		for _, d := range g.deletes[f.id] {
+			if d.id >= s.span.before.NextFileID {
+				return nil, nil, false
+			}
+			before[int64(i)] = append(before[int64(i)], d.path)
+		}
+		x := g.inlined[f.id]
+		first := make(map[int64]int64, len(x.positions))
+		for j, p := range x.positions {
+			if c, known := first[p]; !known || x.commits[j] < c {
+				first[p] = x.commits[j]
+			}
+		}
+		for _, p := range slices.Sorted(maps.Keys(first)) {
+			if commit := first[p]; commit > s.span.from && commit <= s.span.to {
+				if rows = append(rows, []any{int64(i), p, commit}); len(rows) > fewRows {
+					return nil, nil, false
+				}
+			}
+		}
+	}
+	return rows, before, true
+}
+
+// wentFew reads rows at known positions, but for those that are in the delete files of before, by the file's place in the chunk.
+func (s *Stream) wentFew(ctx context.Context, c chunk, g *gone, rows [][]any, before map[int64][]string) (*duck.Reader, error) {
 	var in, positions, commits []int64
 	for _, v := range rows {
 		var r metadata.Row
@@ -124,11 +160,16 @@ func (s *Stream) wentFew(ctx context.Context, c chunk, g *gone, rows [][]any) (*
 	// Only the files that have any are opened.
 	place := map[int64]int64{}
 	var files []dataFile
+	var paths []string
+	var of []int64
 	for i, n := range in {
 		p, ok := place[n]
 		if !ok {
 			p = int64(len(files))
 			place[n], files = p, append(files, c.files[n])
+			for _, path := range before[n] {
+				paths, of = append(paths, path), append(of, p)
+			}
 		}
 		in[i] = p
 	}
@@ -136,6 +177,16 @@ func (s *Stream) wentFew(ctx context.Context, c chunk, g *gone, rows [][]any) (*
 	where := fmt.Sprintf("a.file_row_number BETWEEN %d AND %d", slices.Min(positions), slices.Max(positions))
 	if len(positions) <= fewPositions {
 		where = "a.file_row_number IN (" + strings.Join(texts(positions), ", ") + ")"
+	}
+	if len(paths) > 0 {
+		where += " AND NOT EXISTS (SELECT 1 FROM " + readParquet(paths, deleteSource) + " d WHERE d.pos = a.file_row_number"
+		if len(files) > 1 {
+			where += " AND " + numbers(of) + "[CAST(d.file_index AS BIGINT) + 1] = CAST(a.file_index AS BIGINT)"
+		}
+		if len(positions) <= fewPositions {
+			where += " AND d.pos IN (" + strings.Join(texts(positions), ", ") + ")"
+		}
+		where += ")"
 	}
 	text := s.reader.selection("g.c", "-1", c.shape.values) + " FROM " + c.from() +
 		" a JOIN (SELECT unnest(CAST(? AS BIGINT[])) AS i, unnest(CAST(? AS BIGINT[])) AS p, unnest(CAST(? AS BIGINT[])) AS c) g" +
