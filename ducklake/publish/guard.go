@@ -173,7 +173,7 @@ func (e errFlush) Error() string {
 // would report them again with the files they are in.
 func (p *Publisher) checkReplace(ctx context.Context, tx metadata.Tx, w *work) error {
 	w.result.Healed = w.class == metadata.Written || w.class == metadata.Rewritten
-	rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}`+metadata.QuoteIdent(inlinedDeletes(w.pub.Table.ID))+` d
+	rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}`+metadata.QuoteIdent(InlinedDeletes(w.pub.Table.ID))+` d
 		JOIN {M}ducklake_data_file f ON f.data_file_id = d.file_id WHERE f.end_snapshot IS NULL`)
 	if err != nil {
 		return err
@@ -184,5 +184,5 @@ func (p *Publisher) checkReplace(ctx context.Context, tx metadata.Tx, w *work) e
 	return nil
 }
 
-// inlinedDeletes is the name of the table of a table's inlined deletes.
-func inlinedDeletes(tableID int64) string { return fmt.Sprintf("ducklake_inlined_delete_%d", tableID) }
+// InlinedDeletes is the name of the table of a table's inlined deletes.
+func InlinedDeletes(tableID int64) string { return fmt.Sprintf("ducklake_inlined_delete_%d", tableID) }

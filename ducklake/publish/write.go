@@ -78,7 +78,7 @@ func (x *writer) read(ctx context.Context) (err error) {
 		x.inlined, x.stats, x.files = r.inlined, r.stats, r.files
 		return nil
 	}
-	if x.inlined, err = inlinedTables(ctx, x.tx, x.table); err != nil {
+	if x.inlined, err = InlinedTables(ctx, x.tx, x.table); err != nil {
 		return err
 	}
 	return x.readStats(ctx)
@@ -231,7 +231,7 @@ func (x *writer) deleteInFiles(ctx context.Context, at []Location) error {
 	if stray > 0 {
 		return x.stray(stray, "in files")
 	}
-	table := inlinedDeletes(x.table)
+	table := InlinedDeletes(x.table)
 	for part := range slices.Chunk(at, idChunk) {
 		files, places := make([]int64, len(part)), make([]int64, len(part))
 		for i, l := range part {
