@@ -123,12 +123,14 @@ func (p *Publisher) encodeInlined(ctx context.Context, c *duck.Conn, w *work) (e
 }
 
 // readBack reports whether the nested values, which PostgreSQL catalogs have as DuckDB's text, are read back as they are.
-// DuckDB cannot do that with all texts inside two levels of nesting, and a value that it cannot read makes the whole table unreadable.
+// DuckDB cannot do that with all texts inside two levels of nesting, and a value that it cannot read makes the whole table unreadable. PostgreSQL has no
+// zero bytes in texts.
 func readBack(ctx context.Context, c *duck.Conn, table metadata.TableInfo) (bool, error) {
 	var checks []string
 	for i, col := range table.Columns {
 		if len(col.Children) > 0 {
-			checks = append(checks, fmt.Sprintf("TRY_CAST(CAST(c%[1]d AS VARCHAR) AS %[2]s) IS NOT DISTINCT FROM c%[1]d", i, col.SQLType()))
+			checks = append(checks, fmt.Sprintf("TRY_CAST(CAST(c%[1]d AS VARCHAR) AS %[2]s) IS NOT DISTINCT FROM c%[1]d AND strpos(coalesce(CAST(c%[1]d AS VARCHAR), ''), chr(0)) = 0",
+				i, col.SQLType()))
 		}
 	}
 	if len(checks) == 0 {
