@@ -121,7 +121,7 @@ func (m *member) resume(ctx context.Context, p point) error {
 	}
 	m.pending = nil // it is published
 	m.errors = m.graph.Errors()
-	return nil
+	return m.healSince(ctx, p.Result.Snapshot)
 }
 
 // leap is the next one of a member by itself.

@@ -82,6 +82,9 @@ func (m *member) settle(ctx context.Context, err error) error {
 // hold keeps the lake's history from a point on.
 func (m *member) hold(ctx context.Context, p point) error {
 	tables := map[int64]int64{}
+	if p.Result.Snapshot > 0 {
+		tables[m.view.Table.ID] = p.Result.Snapshot // who wrote into it since then is found by that
+	}
 	for _, in := range m.inputs {
 		if in.stream {
 			tables[in.reading.TableID] = p.Published

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/vegadb/vega-flight/ivm/catalog"
 )
@@ -138,6 +139,9 @@ func (s *Supervisor) compose(ctx context.Context, component []*catalog.View) {
 		}
 	}
 	slices.SortFunc(members, func(a, b *member) int { return in(a) - in(b) })
+	if members = s.whole(ctx, members); len(members) == 0 {
+		return
+	}
 	g := newGroup(&s.c, s.log, s.tell, members)
 	s.groups[g] = true
 	s.mu.Lock()
@@ -149,6 +153,50 @@ func (s *Supervisor) compose(ctx context.Context, component []*catalog.View) {
 	go s.runGroup(ctx, g)
 	g.wake()
 }
+
+// whole are the members whose streaming sources are among them; the others wait for theirs.
+func (s *Supervisor) whole(ctx context.Context, members []*member) (out []*member) {
+	there := map[string]bool{}
+	for _, m := range members {
+		if slices.ContainsFunc(m.inputs, func(in *input) bool { return in.stream && !there[in.reading.UUID] }) {
+			s.mu.Lock()
+			delete(s.groupOf, m.view.UUID)
+			s.mu.Unlock()
+			s.park(ctx, m)
+			if sl := s.slots[m.view.UUID]; sl != nil {
+				sl.phase, sl.due = Absent, time.Time{}
+				sl.say(Recovering, Reason{Message: waitsForViews})
+			}
+			continue
+		}
+		there[m.view.UUID] = true
+		out = append(out, m)
+	}
+	return out
+}
+
+// unite puts views into one group that belong together since another one reads both.
+func (s *Supervisor) unite(ctx context.Context, component []*catalog.View) {
+	var groups []*group
+	s.mu.Lock()
+	for _, v := range component {
+		if g := s.groupOf[v.UUID]; g != nil && !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	s.mu.Unlock()
+	if len(groups) < 2 {
+		return
+	}
+	for _, g := range groups {
+		s.idle = append(s.idle, g.halt()...)
+		delete(s.groups, g)
+	}
+	s.regroup(ctx, nil)
+}
+
+// waitsForViews is the reason of a view whose sources do not run.
+const waitsForViews = "it waits for the streaming views that it reads"
 
 // runGroup runs a group.
 func (s *Supervisor) runGroup(ctx context.Context, g *group) {

@@ -18,7 +18,8 @@ type Figures struct {
 	SavedAt      atomic.Int64 // of the last one, Unix µs
 	Healed       atomic.Int64 // times that somebody else's writes were taken back
 	StateBytes   atomic.Int64
-	Frontier     atomic.Int64
+	Frontier     atomic.Int64 // all of which is published
+	Seen         atomic.Int64 // lake snapshot up to which what others wrote into the result is taken back
 	Rows         atomic.Int64 // of the result
 }
 
@@ -34,5 +35,4 @@ func (f *Figures) published(m *member, took time.Duration) {
 	f.Publications.Add(1)
 	f.Publishing.Store(int64(took))
 	f.Rows.Store(m.result.Rows())
-	f.Frontier.Store(m.frontier)
 }

@@ -87,6 +87,20 @@ var errMoved = errors.New("the views that it reads are being put together anew")
 
 // note makes the members' place known, once all they have is published.
 func (g *group) note() {
+	moved := false
+	for _, m := range g.still() {
+		if m.waiting() {
+			continue
+		}
+		seen := m.result.Mark().Snapshot
+		if m.figures.Seen.Swap(seen) != seen || m.figures.Frontier.Load() != m.frontier {
+			m.figures.Frontier.Store(m.frontier)
+			moved = true
+		}
+	}
+	if moved {
+		g.c.s.moved.fire()
+	}
 	at := place{}
 	for i, m := range g.members {
 		if i > 0 && m.frontier != at.frontier || m.waiting() && !m.erring() {

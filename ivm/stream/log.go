@@ -14,13 +14,15 @@ type commitLog struct {
 	from    int64 // commits after this snapshot are here
 	newest  int64
 	commits []Commit
+	// The newest snapshot since the log began that touched a table, and that somebody else's writes are in.
+	touched, foreign map[int64]int64
 }
 
 // logKept is how many commits are kept; whoever is further behind reads the catalog.
 const logKept = 4096
 
 func newCommitLog(source Source, at int64) *commitLog {
-	return &commitLog{source: source, from: at, newest: at}
+	return &commitLog{source: source, from: at, newest: at, touched: map[int64]int64{}, foreign: map[int64]int64{}}
 }
 
 // head is the newest snapshot that is known.
@@ -43,12 +45,39 @@ func (l *commitLog) extend(ctx context.Context, to int64) ([]Commit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.newest = to
+	for _, c := range added {
+		for id, t := range c.Tables {
+			l.touched[id] = c.Snapshot
+			if !t.Ours && t.Rows {
+				l.foreign[id] = c.Snapshot
+			}
+		}
+	}
 	l.commits = append(l.commits, added...)
 	if n := len(l.commits) - logKept; n > 0 {
 		l.from = l.commits[n-1].Snapshot
 		l.commits = slices.Delete(l.commits, 0, n)
 	}
 	return added, nil
+}
+
+// reached is how far who has a frontier and follows these tables is: at the head if none of them was touched since.
+func (l *commitLog) reached(frontier int64, tables map[int64]bool) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range tables {
+		if l.touched[id] > frontier {
+			return frontier
+		}
+	}
+	return max(frontier, l.newest)
+}
+
+// wrote is the newest snapshot in which somebody else wrote into a table, since the log began.
+func (l *commitLog) wrote(table int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.foreign[table]
 }
 
 // since gives the commits in (from, to].

@@ -162,40 +162,6 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 	return false, nil
 }
 
-// heal takes back what somebody else wrote into the view's table.
-func (m *member) heal(ctx context.Context) error {
-	if m.fresh {
-		return nil // the difference to what is there is published anyway
-	}
-	from := m.result.Mark().Snapshot
-	if err := m.result.Reload(ctx); err != nil {
-		return err
-	}
-	to := m.result.Mark().Snapshot
-	if to <= from {
-		return nil
-	}
-	r := Reading{TableID: m.view.Table.ID, UUID: m.view.UUID, Name: m.view.Name(), Columns: m.view.Table.Columns, Layout: m.graph.Layout(), Position: -1}
-	theirs := zset.New(r.Layout)
-	err := m.c.Source.Changes(ctx, r, from, to, func(b *zset.Batch) error {
-		theirs.AppendBatch(b)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	theirs.Consolidate()
-	if theirs.Len() == 0 {
-		return nil
-	}
-	m.c.Log.Warn("somebody else wrote into a streaming view; that is taken back", "view", m.name(), "rows", theirs.Len(), "after snapshot", from)
-	m.figures.Healed.Add(1)
-	theirs.Negate()
-	m.delta = theirs
-	m.keep()
-	return nil
-}
-
 // reflect makes frontiers known that have moved without output.
 func (g *group) reflect(ctx context.Context) error {
 	var moved []Change
@@ -216,7 +182,6 @@ func (g *group) reflect(ctx context.Context) error {
 	for _, m := range still {
 		m.recorded, m.reflectedAt = m.frontier, now
 		m.served.Frontier, m.served.Clock = m.frontier, m.clock
-		m.figures.Frontier.Store(m.frontier)
 	}
 	return nil
 }

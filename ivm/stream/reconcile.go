@@ -158,6 +158,7 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 	there := map[string]bool{}
 	for _, component := range components(set) {
 		owned := s.claim(ctx, component, records)
+		s.unite(ctx, component)
 		for _, v := range component {
 			r, ok := records[v.UUID]
 			if !ok {
@@ -241,7 +242,7 @@ func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Recor
 		if v.Published.Generation == 0 {
 			state = Starting
 		}
-		sl.say(state, Reason{Message: "it waits for the streaming views that it reads"})
+		sl.say(state, Reason{Message: waitsForViews})
 	case Stop:
 		s.stopSlot(ctx, sl, true)
 		sl.phase, sl.mending = Absent, sl.restarts != r.Restarts

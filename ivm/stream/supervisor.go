@@ -53,6 +53,7 @@ type Supervisor struct {
 	latest  *catalog.Set
 	shown   map[string]Status
 
+	moved    signal // fired when a frontier or a state has changed
 	stop     context.CancelFunc
 	wg       sync.WaitGroup // of the supervisor's goroutine, the groups' and the builders'
 	builders chan struct{}  // as many as may build at once
@@ -150,6 +151,7 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 		}
 		return false
 	}
+	s.moved.fire()
 	touched := map[int64]Touch{}
 	for _, c := range added {
 		for id, t := range c.Tables {

@@ -1,0 +1,130 @@
+package lake
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/store"
+	"github.com/vegadb/vega-flight/ivm/stream"
+)
+
+// Config is what a Source works with.
+type Config struct {
+	Lake *ducklake.Lake
+	// Feeds is how many goroutines may read at the same time; 0 is 4.
+	Feeds int
+}
+
+// Source implements stream.Source. It is safe for concurrent use.
+type Source struct {
+	Config
+	feeds chan *reading // nil: one that is not opened yet
+}
+
+var _ stream.Source = (*Source)(nil)
+
+// New makes a source; connections are opened when they are needed.
+func New(c Config) *Source {
+	if c.Feeds == 0 {
+		c.Feeds = 4
+	}
+	s := &Source{Config: c, feeds: make(chan *reading, c.Feeds)}
+	for range c.Feeds {
+		s.feeds <- nil
+	}
+	return s
+}
+
+// Close ends the connections, when nobody reads any more.
+func (s *Source) Close() error {
+	var errs []error
+	for range s.Feeds {
+		if r := <-s.feeds; r != nil {
+			errs = append(errs, r.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Head is the newest lake snapshot.
+func (s *Source) Head(ctx context.Context) (int64, error) {
+	at, err := s.Lake.Snapshot(ctx)
+	return at.ID, err
+}
+
+// Watch gives the newest snapshot, now and whenever it grows.
+func (s *Source) Watch(ctx context.Context) <-chan int64 { return s.Lake.Watch(ctx) }
+
+// Commits tells what the snapshots in (from, to] did.
+func (s *Source) Commits(ctx context.Context, from, to int64) ([]stream.Commit, error) {
+	var changes []metadata.SnapshotChanges
+	err := s.Lake.Store().View(ctx, func(tx metadata.Tx) (err error) {
+		changes, err = metadata.Changes(ctx, tx, from, to)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := from + 1
+	var out []stream.Commit
+	for _, c := range changes {
+		if c.ID != next {
+			break
+		}
+		next++
+		if touched := touches(c); len(touched) > 0 {
+			out = append(out, stream.Commit{Snapshot: c.ID, Time: c.Time, Tables: touched})
+		}
+	}
+	if next <= to {
+		return nil, fault.HistoryExpired.Newf("lake snapshot %d does not exist any more, and the changes since %d are needed", next, from)
+	}
+	return out, nil
+}
+
+// touches is what a snapshot did to each table that it names.
+func touches(c metadata.SnapshotChanges) map[int64]stream.Touch {
+	info, ours := c.Commit()
+	ours = ours && info.Kind == metadata.CommitPublish
+	out := map[int64]stream.Touch{}
+	for _, change := range c.Changes {
+		if change.ID == 0 {
+			continue
+		}
+		if _, seen := out[change.ID]; seen {
+			continue
+		}
+		class := c.Class(change.ID)
+		t := stream.Touch{
+			Rows: store.ChangesRows(c, change.ID), Schema: class == metadata.Altered, Gone: class == metadata.Dropped, Ours: ours,
+		}
+		if t.Rows || t.Schema || t.Gone {
+			out[change.ID] = t
+		}
+	}
+	return out
+}
+
+// Tables are the tables of these uuids at a snapshot.
+func (s *Source) Tables(ctx context.Context, uuids []string, at int64) (map[string]catalog.Table, error) {
+	wanted := map[string]bool{}
+	for _, u := range uuids {
+		wanted[u] = true
+	}
+	out := map[string]catalog.Table{}
+	err := s.Lake.Store().View(ctx, func(tx metadata.Tx) error {
+		infos, err := metadata.Tables(ctx, tx, metadata.Filter{At: at})
+		for _, t := range infos {
+			if wanted[t.UUID] {
+				out[t.UUID] = store.Table(t)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
