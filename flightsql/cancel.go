@@ -65,11 +65,14 @@ func (s *Service) cancelEndpoint(ctx context.Context, endpoint *flight.FlightEnd
 	if id, ok := parseTicket(endpoint.GetTicket().GetTicket()); ok {
 		return s.handles.cancelByID(ctx, id)
 	}
-	cmd, err := flightsql.GetStatementQueryTicket(&flight.Ticket{Ticket: endpoint.GetTicket().GetTicket()})
-	if err == nil {
+	id, ok := parseSubscription(endpoint.GetTicket().GetTicket())
+	if cmd, err := flightsql.GetStatementQueryTicket(&flight.Ticket{Ticket: endpoint.GetTicket().GetTicket()}); err == nil && !ok {
+		id, ok = string(cmd.GetStatementHandle()), true
+	}
+	if ok {
 		waiting, stop := context.WithTimeout(ctx, cancelWait)
 		defer stop()
-		switch found, stopped := s.cancelResult(waiting, string(cmd.GetStatementHandle())); {
+		switch found, stopped := s.cancelResult(waiting, id); {
 		case found && stopped:
 			return flight.CancelStatusCancelled, nil
 		case found:

@@ -11,6 +11,9 @@ import (
 // describe finds the schema of the last statement's result without running it.
 func (x *execution) describe(ctx context.Context) error {
 	last := x.last()
+	if stmt, ok := last.Stmt.(*ddl.Subscribe); ok {
+		return x.describeSubscription(ctx, stmt)
+	}
 	if last.Stmt != nil {
 		x.schema = x.viewSchema(last.Stmt)
 		return nil

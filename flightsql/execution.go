@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 )
 
@@ -23,7 +24,8 @@ type execution struct {
 	steps  []step
 	ran    int // steps that have run
 	rec    *record
-	schema *arrow.Schema // of the last step, once known
+	schema *arrow.Schema    // of the last step, once known
+	follow *ivm.Subscribing // what the last step subscribes to, once known
 	closed bool
 }
 

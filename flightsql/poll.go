@@ -47,6 +47,9 @@ func (s *Service) pollText(ctx context.Context, sess *session, text string, tx [
 	if err != nil {
 		return nil, err
 	}
+	if x.follow != nil {
+		return s.pollSubscription(planning, x)
+	}
 	return s.handles.first(ctx, x)
 }
 

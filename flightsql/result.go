@@ -1,6 +1,7 @@
 package flightsql
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -38,6 +39,7 @@ type result struct {
 	ready *stream            // rows of a statement that has run, or of a query that was started
 	stop  context.CancelFunc // ends that query; nil when nothing runs
 	run   *execution         // or a query to run
+	tail  bool               // or a subscription to open
 }
 
 // drop lets go of a result that nobody will read.
@@ -202,6 +204,9 @@ func (s *Service) cancelResult(ctx context.Context, handle string) (found, stopp
 // info describes a result: its schema and the one endpoint that reads it.
 func (s *Service) info(r *result, desc *flight.FlightDescriptor, records int64) (*flight.FlightInfo, error) {
 	ticket, err := flightsql.CreateStatementQueryTicket([]byte(r.handle))
+	if r.tail {
+		ticket, err = append(bytes.Clone(subscriptionPrefix), r.handle...), nil
+	}
 	if err != nil {
 		return nil, err
 	}

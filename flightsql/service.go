@@ -47,6 +47,8 @@ type Limits struct {
 	Prepared        int           // prepared statements per session; default 1000
 	ParameterBytes  int64         // bound parameters kept per session; default 64 MiB
 	ReturnedBytes   int64         // rows a changing statement may return; default 64 MiB
+	Subscriptions   int           // open subscriptions of a user; default 200
+	SlowSubscriber  time.Duration // a subscriber that does not take a batch for so long is cut off; default 60 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -59,6 +61,8 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Prepared, 1000)
 	number(&l.ParameterBytes, 64<<20)
 	number(&l.ReturnedBytes, 64<<20)
+	number(&l.Subscriptions, 200)
+	number(&l.SlowSubscriber, time.Minute)
 	return l
 }
 
@@ -103,6 +107,7 @@ type Service struct {
 	connections *connections
 	sessions    *sessions
 	results     *results
+	tails       tails
 	handles     *handles
 
 	running sync.WaitGroup // pumps, sessions, the sweeper

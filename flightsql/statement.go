@@ -49,6 +49,9 @@ func (s *Service) begin(ctx context.Context, x *execution) (r *result, records i
 		x.Close()
 		return nil, 0, err
 	}
+	if x.follow != nil {
+		return x.subscribe(ctx, r)
+	}
 	if x.IsQuery() && x.schema != nil {
 		r.schema, r.run = x.schema, x
 		return r, unknownRows, nil

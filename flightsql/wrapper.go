@@ -75,6 +75,9 @@ func (f *front) DoGet(ticket *flight.Ticket, stream flight.FlightService_DoGetSe
 	if id, ok := parseTicket(ticket.GetTicket()); ok && f.handles != nil {
 		return f.handles.fetch(id, stream)
 	}
+	if id, ok := parseSubscription(ticket.GetTicket()); ok && f.handles != nil {
+		return f.handles.svc.tail(id, stream)
+	}
 	return f.FlightServer.DoGet(ticket, stream)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/changelog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/job"
 	"github.com/vegadb/vega-flight/ivm/refresh"
@@ -32,6 +33,8 @@ type Config struct {
 	// Streaming views: without Control there are none, without Streams nobody here runs them.
 	Control Control
 	Streams Streams
+
+	Changes *changelog.Changelog // what subscribers read; nil: nobody can subscribe
 
 	Fence   func() int64                                       // this server's fencing epoch
 	Live    func(ctx context.Context) (map[string]bool, error) // servers with a lease; nil when there can be no other
@@ -138,6 +141,9 @@ func (e *Engine) begin(ctx context.Context, c Caller, stmt ddl.Statement) (r Res
 	case *ddl.CancelJob:
 		r, err = e.cancelJob(ctx, c, s)
 		return r, false, err
+	case *ddl.Subscribe:
+		return Result{}, false, fault.InvalidParameter.Newf("SUBSCRIBE gives rows without end, and must be the last statement of a query").
+			WithHint("run it alone, as a query")
 	default:
 		r, err = e.show(ctx, c, stmt)
 		return r, false, err

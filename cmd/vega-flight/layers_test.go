@@ -59,7 +59,8 @@ var layers = []layer{
 	{"ivm/catalog", []string{"ivm/ddl"}},
 	{"ivm/job", []string{"ivm/ddl"}},
 	{"ivm/refresh", []string{"ivm/job", "ivm/catalog", "ivm/ddl"}},
-	{"ivm", []string{"ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh", "ivm/stream", "ivm/plan"}},
+	{"ivm/changelog", []string{"ivm/catalog", "ivm/row", "ivm/stream", "ivm/zset"}},
+	{"ivm", []string{"ivm/changelog", "ivm/ddl", "ivm/catalog", "ivm/job", "ivm/refresh", "ivm/stream", "ivm/plan"}},
 
 	{"ducklake/duck", nil},
 	{"ducklake/types", nil},

@@ -89,9 +89,12 @@ func (r *Request) Open(ctx context.Context) (_ *Subscription, err error) {
 
 // wasThere looks whether the view's table existed at the position.
 func (s *Subscription) wasThere(ctx context.Context) error {
-	tables, err := s.c.Source.Tables(ctx, []string{s.view.UUID}, s.position)
-	if err != nil {
-		return s.expired(err)
+	var tables map[string]catalog.Table
+	if s.position > 0 { // the lake's first snapshot has no tables
+		var err error
+		if tables, err = s.c.Source.Tables(ctx, []string{s.view.UUID}, s.position); err != nil {
+			return s.expired(err)
+		}
 	}
 	if _, there := tables[s.view.UUID]; !there {
 		return s.old().Newf("view %s did not exist at lake snapshot %d", s.view.Name, s.position).WithHint("%s", s.fromStart())
