@@ -35,19 +35,22 @@ type gone struct {
 }
 
 // readDeletes finds all that may have deleted rows of files in the window.
-func (s *Stream) readDeletes(ctx context.Context, tx metadata.Tx, retired []dataFile, inlined bool) (*gone, error) {
+// written is false when no delete file can have been written since the window began.
+func (s *Stream) readDeletes(ctx context.Context, tx metadata.Tx, retired []dataFile, inlined, written bool) (*gone, error) {
 	g := &gone{retired: map[int64]bool{}, deletes: map[int64][]deleteFile{}, inlined: map[int64]inlinedDeletes{}, seen: map[int64]bool{}, excused: map[int64]bool{}}
 	ids := map[int64]bool{}
 	for _, f := range retired {
 		g.retired[f.id], ids[f.id], g.seen[f.end] = true, true, true
 	}
 	// Whatever a commit of the window deleted lies in a file that was written by it or later.
-	written, err := s.readDeleteFiles(ctx, tx, `d.delete_file_id >= $2 AND d.begin_snapshot <= $3`, s.span.before.NextFileID, s.span.to)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range written {
-		ids[d.of] = true
+	if written {
+		files, err := s.readDeleteFiles(ctx, tx, `d.delete_file_id >= $2 AND d.begin_snapshot <= $3`, s.span.before.NextFileID, s.span.to)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range files {
+			ids[d.of] = true
+		}
 	}
 	if inlined || len(ids) > 0 {
 		if err := s.readInlinedDeletes(ctx, tx, g, keys(ids)); err != nil {

@@ -15,7 +15,7 @@ type dataFile struct {
 	id, begin  int64
 	end        int64 // 0: live
 	partialMax int64 // of the snapshots that its rows came in, if they are several
-	mapping    int64 // names its columns, if it has no field ids; 0: it has
+	mapping    int64 // names its columns, if it has no field ids; -1: it has
 	path       string
 }
 
@@ -31,7 +31,7 @@ func (s *Stream) readFiles(ctx context.Context, tx metadata.Tx, sql string, args
 	for _, v := range rows {
 		var r metadata.Row
 		r.Take(v)
-		f := dataFile{id: r.Int(), begin: r.Int(), end: r.NullInt(0), partialMax: r.NullInt(0), mapping: r.NullInt(0)}
+		f := dataFile{id: r.Int(), begin: r.Int(), end: r.NullInt(0), partialMax: r.NullInt(0), mapping: r.NullInt(-1)}
 		f.path = s.path(r.Text(), r.Bool())
 		format := r.Text()
 		if r.Err() != nil {
@@ -101,7 +101,7 @@ const (
 
 // shapeOf says how a file is read.
 func (s *Stream) shapeOf(ctx context.Context, tx metadata.Tx, f dataFile) (shape, error) {
-	if f.mapping != 0 {
+	if f.mapping >= 0 {
 		return s.mappedShape(ctx, tx, f.mapping)
 	}
 	fields := []schemaField{{stampField, "stamp", "BIGINT", ""}}

