@@ -289,7 +289,11 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 		return 0, err
 	}
 	for i, w := range open {
-		generation, err := w.pub.swap(ctx, tx, snap.ID, w.result.Rows, p.ServerID)
+		rows := w.result.Rows
+		if w.pub.Total != nil {
+			rows = *w.pub.Total
+		}
+		generation, err := w.pub.swap(ctx, tx, snap.ID, rows, p.ServerID)
 		if err != nil && w.recalled.published(w.pub.Swap) && fault.CodeOf(err) == fault.RefreshConflict {
 			err = errForgotten
 		}

@@ -24,6 +24,7 @@ type Publication struct {
 
 	Replace *Staged
 	Delta   *Delta
+	Total   *int64 // rows of the table afterwards, for vega_published; nil: those that come
 
 	Swap  Swap
 	Owner Fence

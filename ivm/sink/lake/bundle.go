@@ -144,6 +144,8 @@ func (st *step) prepare(ctx context.Context) error {
 		}
 	}
 	st.pub.Table, st.pub.Seen = r.table, r.seen
+	total := r.count
+	st.pub.Total = &total
 	if st.delta == nil {
 		return nil
 	}
@@ -165,6 +167,7 @@ func (st *step) prepare(ctx context.Context) error {
 		}
 		st.old = append(st.old, goneRow{name: name, n: -w, row: i})
 	}
+	total += st.comes - st.goes
 	if err := st.takeIn(ctx, limit); err != nil {
 		return err
 	}

@@ -249,6 +249,9 @@ func (v *view) checkPlaces() {
 	if v.res.Rows() != n {
 		v.w.t.Fatalf("%d rows are counted, %d are there", v.res.Rows(), n)
 	}
+	if p, err := v.res.s.current(v.w.ctx, v.table.UUID); err != nil || p.Epoch > 0 && p.Rows != n {
+		v.w.t.Fatalf("%d rows are said to be published, %d are there: %v", p.Rows, n, err)
+	}
 	other, err := v.w.results.Open(v.w.ctx, stream.ResultSpec{UUID: v.table.UUID, Table: store.Table(v.table), Layout: v.layout}, dataflow.Memory{}, stream.Mark{})
 	must(v.w.t, err)
 	is, know := other.(*result).places, v.res.places
@@ -292,3 +295,7 @@ func (v *view) draw(rnd *rand.Rand, universe *zset.Batch, comes, goes int) *zset
 
 func (v *view) flush() { must(v.w.t, v.w.sink.Publisher.Relocate(v.w.ctx, v.table, publish.Flush)) }
 func (v *view) merge() { must(v.w.t, v.w.sink.Publisher.Relocate(v.w.ctx, v.table, publish.Merge)) }
+
+func (w *world) acquire(ctx context.Context) (*duck.Conn, func(), error) {
+	return w.lake.Acquire(ctx, ducklake.Aside(""))
+}
