@@ -56,6 +56,9 @@ func (l *Lake) ServerID() string { return l.config.ServerID }
 // DataPath is the absolute folder of the data files, with a slash at its end.
 func (l *Lake) DataPath() string { return l.data }
 
+// CatalogFile is the file of an embedded catalog, "" for another one.
+func (l *Lake) CatalogFile() string { return l.place.file }
+
 // TempDir is a folder of this process for files that need not outlive it.
 func (l *Lake) TempDir() string { return l.temp.path }
 

@@ -124,7 +124,7 @@ func checkLake(cmd *cobra.Command, place string) (r check.Report, err error) {
 	if !h.lake.Shared() {
 		return h.check(ctx, true) // the lake is this process's alone
 	}
-	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers, Hold: h.hold})
+	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers, Hold: h.hold, Plans: h.binder})
 }
 
 // hold keeps a snapshot, by a registration that is renewed until release: the other servers' maintenance spares what a living one reads.

@@ -28,6 +28,7 @@ type Config struct {
 	ExtensionDir   string `name:"extension-dir" usage:"folder of DuckDB extensions, as 'vega-flight extensions install' fills it (default: the user's cache folder)"`
 	ServerID       string `name:"server-id" usage:"name of this server among those of one lake; the same name is the same server again (default: host and address)"`
 	TempDir        string `name:"temp-dir" usage:"folder for spooled results and DuckDB's spill (default: the system's)"`
+	StateDir       string `name:"state-dir" usage:"folder of this server's own for the state of streaming views (default: beside an embedded catalog, or in the user's state folder for a PostgreSQL one)"`
 	MemoryLimit    string `name:"memory-limit" usage:"DuckDB's memory limit, such as '8GB' (default: DuckDB's, 80 % of the machine)"`
 	MemoryCeiling  string `name:"memory-ceiling" usage:"resident memory of the whole process; statements that lead above it fail; 0 is no ceiling (default: 90 % of the machine's or the cgroup's)"`
 	Threads        int    `name:"threads" usage:"DuckDB's worker threads (default: one a core)"`
@@ -53,6 +54,8 @@ type Config struct {
 	HandleExpiry     time.Duration `name:"handle-expiry" default:"5m" usage:"a finished query's handle and results are kept this long, longer when renewed"`
 	SpoolQuota       string        `name:"spool-quota" default:"10 GiB" usage:"disk that spooled results may take"`
 	ShutdownGrace    time.Duration `name:"shutdown-grace" default:"30s" usage:"how long running work may go on after SIGTERM"`
+
+	ViewMemory string `name:"view-memory" default:"1 GiB" usage:"memory for the state of a streaming view without a memory_budget of its own; what is beyond is read from disk; 0 is no bound"`
 
 	JobWorkers           int           `name:"job-workers" default:"2" usage:"short refreshes that run at the same time; as many long ones (over 5s) run beside them"`
 	JobRetention         time.Duration `name:"job-retention" default:"168h" usage:"ended jobs are kept in the history this long"`
@@ -199,6 +202,9 @@ func (c *Config) check() error {
 	if _, err := parseBytes(c.MemoryCeiling); err != nil && c.MemoryCeiling != "" {
 		return fault.ConfigInvalid.Wrap(err, "memory-ceiling")
 	}
+	if _, err := parseBytes(c.ViewMemory); err != nil {
+		return fault.ConfigInvalid.Wrap(err, "view-memory")
+	}
 	if c.JobWorkers == 0 {
 		return fault.ConfigInvalid.Newf("job-workers must be at least 1")
 	}
@@ -207,7 +213,7 @@ func (c *Config) check() error {
 
 // hiddenPaths are where things are on this host, besides the lake's own folders.
 func (c *Config) hiddenPaths() []string {
-	paths := []string{c.TempDir, c.ExtensionDir, c.UsersFile, c.TLSGenerate, c.TLSCert, c.TLSKey}
+	paths := []string{c.TempDir, c.StateDir, c.ExtensionDir, c.UsersFile, c.TLSGenerate, c.TLSCert, c.TLSKey}
 	if !strings.HasPrefix(c.Lake, "postgres") {
 		paths = append(paths, c.Lake)
 	}

@@ -61,7 +61,7 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 func metricsTable(t *testing.T) string {
 	figures := newMetrics()
-	figures.registry.MustRegister(newLakeFigures(nil))
+	figures.registry.MustRegister(newLakeFigures(nil), newStreamFigures(nil))
 	all := make(chan *prometheus.Desc, 1000)
 	figures.registry.Describe(all)
 	close(all)

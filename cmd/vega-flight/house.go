@@ -18,9 +18,12 @@ import (
 	"github.com/vegadb/vega-flight/ivm"
 	"github.com/vegadb/vega-flight/ivm/bind"
 	"github.com/vegadb/vega-flight/ivm/check"
+	"github.com/vegadb/vega-flight/ivm/eval/evaluator"
 	"github.com/vegadb/vega-flight/ivm/job"
 	"github.com/vegadb/vega-flight/ivm/sink/lake"
+	source "github.com/vegadb/vega-flight/ivm/source/lake"
 	"github.com/vegadb/vega-flight/ivm/store"
+	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
 // house is a lake and the engine over it, put together.
@@ -30,6 +33,14 @@ type house struct {
 	publisher  *publish.Publisher
 	sink       *lake.Sink
 	rows       *store.Store
+	history    *store.History
+	views      *store.Streams
+	streams    *stream.Supervisor
+	source     *source.Source
+	evaluator  *evaluator.Instance
+	binder     *bind.Binder
+	users      knower // nil: everybody may use the server
+	log        *slog.Logger
 	text       *bind.Text
 	servers    *maintain.Servers
 	pins       *maintain.Pins
@@ -69,7 +80,7 @@ func (c *Config) serverID() string {
 }
 
 func openHouse(ctx context.Context, c *Config, address string, figures *metrics, log *slog.Logger) (_ *house, err error) {
-	h := &house{figures: figures, pins: maintain.NewPins()}
+	h := &house{figures: figures, pins: maintain.NewPins(), log: log}
 	h.lake, err = ducklake.Open(ctx, ducklake.Config{
 		Catalog: c.Lake, DataPath: c.DataPath, MetadataSchema: c.MetadataSchema, ExtensionDir: c.ExtensionDir, TempDir: c.TempDir,
 		MemoryLimit: c.MemoryLimit, MemoryCeiling: c.ceilingBytes(), Threads: c.Threads, ServerID: c.serverID(), SpoolQuota: c.spoolBytes(), Vega: ivm.VegaDDL(), Log: log,
@@ -80,7 +91,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.lake.Close())
+			err = errors.Join(err, h.closeStreams(), h.lake.Close())
 		}
 	}()
 	if h.publisher, err = h.lake.NewPublisher(ctx); err != nil {
@@ -98,13 +109,16 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	h.owner.Store(&owner)
 	live := h.others()
 	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Pins: h.pins, Log: log})
-	binder := &bind.Binder{Lake: h.lake}
-	h.text = &bind.Text{Lake: h.lake.Name(), Parse: binder.Parse}
+	h.binder, h.history = &bind.Binder{Lake: h.lake}, rows.History()
+	h.text = &bind.Text{Lake: h.lake.Name(), Parse: h.binder.Parse}
+	if err = h.openStreams(ctx, c); err != nil {
+		return nil, err
+	}
 	h.engine, err = ivm.New(ivm.Config{
 		LakeName: h.lake.Name(), ServerID: h.lake.ServerID(),
-		Views: rows.Views(), History: rows.History(), Jobs: rows.Jobs(), Schedules: rows.Schedules(),
-		Binder: binder, Tables: h.sink, Upkeep: h.sink, Sources: h.sink, Lake: h.sink, Clock: h.sink,
-		Text:  h.text,
+		Views: rows.Views(), History: h.history, Jobs: rows.Jobs(), Schedules: rows.Schedules(),
+		Binder: h.binder, Tables: h.sink, Upkeep: h.sink, Sources: h.sink, Lake: h.sink, Clock: h.sink,
+		Text: h.text, Control: rows.Control(), Streams: h.streams,
 		Fence: func() int64 { return h.fence().Epoch }, Live: live, Commits: h.lake.Watch,
 		Workers: c.JobWorkers, Keep: c.JobHistory, KeepFor: c.JobRetention, Ended: figures.jobEnded, Log: log,
 	})
@@ -136,7 +150,7 @@ func (h *house) strays() func(context.Context, time.Time) (int64, error) {
 
 // check verifies the views and looks for leftovers. With alone, no server serves the lake.
 func (h *house) check(ctx context.Context, alone bool) (check.Report, error) {
-	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers, Alone: alone})
+	return check.Run(ctx, check.Config{Lake: h.lake, Store: h.rows, Text: h.text, Servers: h.servers, Alone: alone, Plans: h.binder})
 }
 
 // others tells which servers live, nil when there can be no other one.
@@ -162,10 +176,10 @@ func (h *house) live(ctx context.Context) (map[string]bool, error) {
 	return live, nil
 }
 
-// close puts running jobs down, gives the lease up and closes the lake.
+// close puts running jobs and streaming views down, gives the lease up and closes the lake.
 func (h *house) close(ctx context.Context) error {
 	err := h.engine.Close(ctx)
-	return errors.Join(err, h.servers.Leave(ctx, h.fence()), h.lake.Close())
+	return errors.Join(err, h.closeStreams(), h.servers.Leave(ctx, h.fence()), h.lake.Close())
 }
 
 // jobEnded counts a refresh.

@@ -84,7 +84,8 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	if err := withdraw(c); err != nil {
 		return errors.Join(err, door.close())
 	}
-	figures.registry.MustRegister(newLakeFigures(h.lake.Store()))
+	h.users, _ = door.auth.(knower)
+	figures.registry.MustRegister(newLakeFigures(h.lake.Store()), newStreamFigures(h))
 	svc, err := flightsql.New(ctx, flightsql.Config{
 		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(),
 		HiddenPaths: c.hiddenPaths(),

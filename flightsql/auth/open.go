@@ -35,6 +35,9 @@ func (NoAuth) Run(ctx context.Context) error {
 	return nil
 }
 
+// Known is true of everybody.
+func (NoAuth) Known(string) bool { return true }
+
 // Open is true.
 func (NoAuth) Open() bool { return true }
 

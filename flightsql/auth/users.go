@@ -80,6 +80,9 @@ func openUsers(cfg UsersConfig, now func() time.Time) (*Users, error) {
 // Open is false.
 func (u *Users) Open() bool { return false }
 
+// Known says whether there is a user of that name now.
+func (u *Users) Known(name string) bool { return u.current.Load().users[name] != nil }
+
 // Run reloads the file when it changes, until ctx ends.
 func (u *Users) Run(ctx context.Context) error {
 	return watchFiles(ctx, u.log, u.reloadIfChanged, u.path)

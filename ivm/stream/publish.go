@@ -120,7 +120,7 @@ func (g *group) frontier(m *member) catalog.Frontier {
 	f := catalog.At(m.frontier, m.view.Sources, func(id string) (catalog.Upstream, bool) {
 		for _, up := range g.members {
 			if up.view.UUID == id {
-				return catalog.Upstream{Published: catalog.Published{Snapshot: m.frontier, Frontier: g.frontier(up)}}, true
+				return catalog.Upstream{Published: catalog.Published{Snapshot: m.frontier, Frontier: g.frontier(up)}, Meaning: up.view.Def.Meaning()}, true
 			}
 		}
 		return g.c.upstream(id, m.frontier)
