@@ -106,7 +106,7 @@ type followed struct {
 	subscribers map[*Subscription]struct{}
 
 	hold chan struct{} // who changes the hold
-	held int64         // the snapshot that is held; 0: none, or nobody knows
+	held int64         // the snapshot that is held; None
 	move time.Time     // when it was moved
 }
 
@@ -137,7 +137,7 @@ func (c *Changelog) join(s *Subscription, head int64) error {
 		c.uses++
 		f = &followed{
 			uuid: s.view.UUID, name: fmt.Sprintf("%s.%d", s.view.UUID, c.uses), tableID: s.view.TableID, from: c.at, at: c.at, grew: make(chan struct{}),
-			subscribers: map[*Subscription]struct{}{}, hold: make(chan struct{}, 1),
+			subscribers: map[*Subscription]struct{}{}, hold: make(chan struct{}, 1), held: None,
 		}
 		c.views[s.view.UUID] = f
 	}

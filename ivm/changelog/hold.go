@@ -13,7 +13,7 @@ func (c *Changelog) hold(ctx context.Context, f *followed, position int64) error
 		return context.Cause(ctx)
 	}
 	defer func() { <-f.hold }()
-	if f.held != 0 && f.held <= position {
+	if f.held != None && f.held <= position {
 		return nil
 	}
 	if err := c.Holds.Hold(ctx, f.name, f.tableID, position); err != nil {
@@ -45,7 +45,7 @@ func (c *Changelog) moveHold(ctx context.Context, f *followed) error {
 		return nil // somebody is at it
 	}
 	defer func() { <-f.hold }()
-	if f.held == 0 || c.Clock.Now().Sub(f.move) < c.MoveHolds {
+	if f.held == None || c.Clock.Now().Sub(f.move) < c.MoveHolds {
 		return nil
 	}
 	oldest := int64(-1)
@@ -73,10 +73,10 @@ const releaseWait = 10 * time.Second
 func (c *Changelog) releaseHold(f *followed) {
 	f.hold <- struct{}{}
 	defer func() { <-f.hold }()
-	if f.held == 0 {
+	if f.held == None {
 		return
 	}
-	f.held = 0
+	f.held = None
 	ctx, cancel := context.WithTimeout(context.Background(), releaseWait)
 	defer cancel()
 	if err := c.Holds.Release(ctx, f.name); err != nil {

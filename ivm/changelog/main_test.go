@@ -1,0 +1,10 @@
+package changelog_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/vegadb/vega-flight/ducklake/laketest"
+)
+
+func TestMain(m *testing.M) { os.Exit(laketest.Main(m)) }
