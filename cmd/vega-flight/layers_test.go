@@ -37,7 +37,8 @@ var layers = []layer{
 
 	// adapters: the only parts of the engine that know the lake
 	{"ivm/store", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/stream", "ducklake/metadata"}},
-	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ivm/row", "ivm/plan", "ducklake", "ducklake/duck", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
+	{"ivm/bind", []string{"ivm/ddl", "ivm/catalog", "ivm/refresh", "ivm/row", "ivm/plan", "ivm/eval", "ducklake", "ducklake/duck", "ducklake/gate", "ducklake/types", "ducklake/metadata"}},
+	{"ivm/source/lake", []string{"ivm/catalog", "ivm/store", "ivm/stream", "ivm/zset", "ducklake", "ducklake/feed", "ducklake/maintain", "ducklake/metadata", "ducklake/publish"}},
 	{"ivm/sink/lake", []string{"ivm/catalog", "ivm/job", "ivm/refresh", "ivm/store", "ivm/stream", "ivm/dataflow", "ivm/row", "ivm/zset", "ivm/state", "ducklake/..."}},
 
 	// the incremental engine, from the row upward
@@ -67,10 +68,11 @@ var layers = []layer{
 	{"ducklake/extension", nil},
 	{"ducklake/metadata", []string{"ducklake/duck"}},
 	{"ducklake/gate", []string{"ducklake/duck", "ducklake/types", "ducklake/metadata"}},
+	{"ducklake/feed", []string{"ducklake/duck", "ducklake/metadata"}},
 	{"ducklake/publish", []string{"ducklake/duck", "ducklake/types", "ducklake/metadata"}},
 	{"ducklake/maintain", []string{"ducklake/duck", "ducklake/metadata", "ducklake/publish"}},
 	{"ducklake/laketest", []string{"ducklake/..."}},
-	{"ducklake", []string{"ducklake/duck", "ducklake/types", "ducklake/extension", "ducklake/metadata", "ducklake/gate", "ducklake/publish", "ducklake/maintain"}},
+	{"ducklake", []string{"ducklake/duck", "ducklake/types", "ducklake/extension", "ducklake/metadata", "ducklake/gate", "ducklake/feed", "ducklake/publish", "ducklake/maintain"}},
 }
 
 // The protocol is known at the edge only.
