@@ -17,6 +17,7 @@ type Engine interface {
 
 // Definition is a view to be maintained.
 type Definition struct {
+	Name     string
 	SQL      string
 	Plan     *plan.Plan
 	Sources  []*plan.Source // tables that the query may name

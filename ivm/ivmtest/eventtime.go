@@ -34,7 +34,7 @@ func (w *World) watermark(ctx context.Context, t *table, column string, delay ti
 	if t.event, err = newEventTime(s, t.rows.Layout); err != nil {
 		return err
 	}
-	return w.Exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %[1]s_seen; CREATE TABLE %[1]s_seen."%[2]s" AS FROM %[1]s."%[2]s" LIMIT 0`, w.schema, s.Name))
+	return w.lab.oracle.exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %[1]s_seen; CREATE TABLE %[1]s_seen."%[2]s" AS FROM %[1]s."%[2]s" LIMIT 0`, w.schema, s.Name))
 }
 
 func newEventTime(s *plan.Source, l *row.Layout) (*eventTime, error) {
@@ -119,17 +119,17 @@ func (w *World) show(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.lab.oracle.keep(ctx, "ivm_seen", schema, all), w.Exec(ctx, "DELETE FROM "+name+"; INSERT INTO "+name+" FROM temp.ivm_seen"))
+	return errors.Join(w.lab.oracle.keep(ctx, "ivm_seen", schema, all), w.lab.oracle.exec(ctx, "DELETE FROM "+name+"; INSERT INTO "+name+" FROM temp.ivm_seen"))
 }
 
 // ask runs a view's query, of the rows that were in time where tables have watermarks.
 func (w *World) ask(ctx context.Context, sql, zone string) (rows *zset.Batch, err error) {
 	for _, t := range w.tables {
 		if t.event != nil {
-			if err := w.Exec(ctx, fmt.Sprintf("SET search_path = '%[1]s_seen,%[1]s'", w.schema)); err != nil {
+			if err := w.lab.oracle.exec(ctx, fmt.Sprintf("SET search_path = '%[1]s_seen,%[1]s'", w.schema)); err != nil {
 				return nil, err
 			}
-			defer func() { err = errors.Join(err, w.Exec(ctx, "USE "+w.schema)) }()
+			defer func() { err = errors.Join(err, w.lab.oracle.exec(ctx, "USE "+w.schema)) }()
 			break
 		}
 	}

@@ -188,6 +188,9 @@ func (v *View) backfill(ctx context.Context) error {
 	if v.eventful() {
 		return errors.New("a view that is made anew has a watermark of its own")
 	}
+	if f, ok := v.main.Maintained.(Finder); ok {
+		return errors.Join(f.Again(ctx), v.step(ctx, nil))
+	}
 	r, err := v.open(ctx)
 	if err != nil {
 		return err

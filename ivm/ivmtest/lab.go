@@ -20,7 +20,7 @@ type Lab struct {
 }
 
 // Counts are how much was checked.
-type Counts struct{ Views, Steps, Comparisons, Rows, Rebuilt, Failing atomic.Int64 }
+type Counts struct{ Views, Steps, Comparisons, Rows, Rebuilt, Failing, Skipped atomic.Int64 }
 
 func (c *Counts) String() string {
 	return fmt.Sprintf("%d views, %d steps, %d comparisons of %d rows (%d of views with errors), %d rebuilt",

@@ -56,7 +56,12 @@ func (o *oracle) read(ctx context.Context, sql, zone string) (_ *zset.Batch, err
 		}
 		o.zone = zone
 	}
-	stmt, err := o.conn.Prepare(ctx, sql)
+	return Read(ctx, o.conn, sql)
+}
+
+// Read runs a query and gives its rows as they are, binary.
+func Read(ctx context.Context, conn *duck.Conn, sql string) (_ *zset.Batch, err error) {
+	stmt, err := conn.Prepare(ctx, sql)
 	if err != nil {
 		return nil, err
 	}

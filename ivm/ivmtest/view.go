@@ -102,6 +102,9 @@ func (r *run) take(step func() (*zset.Batch, error)) (out *zset.Batch, err error
 // step follows a step and compares everything.
 func (v *View) step(ctx context.Context, deltas map[string]*zset.Batch) (err error) {
 	now := v.world.now
+	if err := v.expect(ctx); err != nil {
+		return err
+	}
 	if v.last, err = v.main.advance(ctx, now, deltas); err != nil {
 		return v.wrong("%v", err)
 	}

@@ -17,7 +17,9 @@ type World struct {
 	tables []*table
 	views  []*View
 	now    int64
-	commit uint64 // number of the newest one
+	commit uint64   // number of the newest one
+	told   []string // statements since then
+	begun  bool     // the mirror knows of it
 
 	// Split is how the histories of second copies of the views are cut into pieces; 0: there are no copies.
 	Split uint64
@@ -36,6 +38,17 @@ type table struct {
 func (w *World) Table(ctx context.Context, ddl string, appendOnly bool) error {
 	if err := w.lab.oracle.exec(ctx, ddl); err != nil {
 		return err
+	}
+	if m := w.lab.mirror(); m != nil {
+		if !w.begun {
+			w.begun = true
+			if err := m.Begin(ctx, w.Split); err != nil {
+				return err
+			}
+		}
+		if err := m.Table(ctx, ddl); err != nil {
+			return err
+		}
 	}
 	names, err := w.lab.oracle.conn.Rows(ctx, `SELECT table_name FROM duckdb_tables() WHERE schema_name = ? ORDER BY table_oid`, w.schema)
 	if err != nil {
@@ -82,7 +95,10 @@ func (w *World) read(ctx context.Context, t *table) (*zset.Batch, error) {
 }
 
 // Exec runs DML on the oracle's tables and gives nothing to the views yet.
-func (w *World) Exec(ctx context.Context, dml string) error { return w.lab.oracle.exec(ctx, dml) }
+func (w *World) Exec(ctx context.Context, dml string) error {
+	w.told = append(w.told, dml)
+	return w.lab.oracle.exec(ctx, dml)
+}
 
 // Step runs DML on the oracle's tables and has every view follow in one step. It is the one way to step.
 func (w *World) Step(ctx context.Context, dml string) error {
@@ -110,6 +126,9 @@ func (w *World) Commit(ctx context.Context, dml string) error {
 // note notes what the tables' rows have changed since the last commit.
 func (w *World) note(ctx context.Context) error {
 	w.commit++
+	if err := w.give(ctx); err != nil {
+		return err
+	}
 	for _, t := range w.tables {
 		rows, err := w.read(ctx, t)
 		if err != nil {
@@ -185,6 +204,7 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 	if err != nil {
 		return nil, err
 	}
+	def.Name = name
 	if !def.Plan.Admitted() {
 		return nil, &Refused{def.Plan.Reasons}
 	}
@@ -199,6 +219,9 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 	}
 	if v.main, err = v.open(ctx); err != nil {
 		return nil, err
+	}
+	if w.lab.mirror() != nil {
+		w.Split = 0
 	}
 	if w.Split != 0 && !o.Alone {
 		if v.pieces, err = v.open(ctx); err != nil {
@@ -263,8 +286,10 @@ func (w *World) Named(name string) *View {
 // Close makes every view anew, compares, and drops everything.
 func (w *World) Close(ctx context.Context) error {
 	var errs []error
-	for _, v := range w.views {
-		errs = append(errs, v.rebuild(ctx))
+	if w.lab.mirror() == nil {
+		for _, v := range w.views {
+			errs = append(errs, v.rebuild(ctx))
+		}
 	}
 	return errors.Join(append(errs, w.Drop(ctx))...)
 }
@@ -272,9 +297,12 @@ func (w *World) Close(ctx context.Context) error {
 // Drop drops everything.
 func (w *World) Drop(ctx context.Context) error {
 	var errs []error
-	for _, v := range w.views {
-		errs = append(errs, v.close())
+	for i := len(w.views) - 1; i >= 0; i-- {
+		errs = append(errs, w.views[i].close())
 	}
 	w.views = nil
+	if m := w.lab.mirror(); m != nil && w.begun {
+		errs = append(errs, m.End(ctx))
+	}
 	return errors.Join(append(errs, w.lab.oracle.exec(ctx, "USE main; DROP SCHEMA "+w.schema+" CASCADE; DROP SCHEMA IF EXISTS "+w.schema+"_seen CASCADE"))...)
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -99,7 +100,7 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 // resume goes on from a checkpoint over what was published since.
 func (m *member) resume(ctx context.Context, p point) error {
 	m.frontier, m.clock, m.published, m.after = p.Frontier, p.Clock, p.Published, p.After
-	m.saved, m.savedAt = p, m.c.Now()
+	m.saved, m.savedAt = p, time.Now()
 	var err error
 	if m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), p.Result); err != nil {
 		return err

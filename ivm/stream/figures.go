@@ -19,6 +19,7 @@ type Figures struct {
 	Healed       atomic.Int64 // times that somebody else's writes were taken back
 	StateBytes   atomic.Int64
 	Frontier     atomic.Int64 // all of which is published
+	Clock        atomic.Int64 // that now() is in what is published, Unix µs; 0: the query has none
 	Seen         atomic.Int64 // lake snapshot up to which what others wrote into the result is taken back
 	Rows         atomic.Int64 // of the result
 }

@@ -92,6 +92,9 @@ func (g *group) note() {
 		if m.waiting() {
 			continue
 		}
+		if clock := m.time(); m.figures.Clock.Swap(clock) != clock {
+			moved = true
+		}
 		seen := m.result.Mark().Snapshot
 		if m.figures.Seen.Swap(seen) != seen || m.figures.Frontier.Load() != m.frontier {
 			m.figures.Frontier.Store(m.frontier)

@@ -92,6 +92,17 @@ func (m *member) budget() int64 {
 	return m.c.MemoryBudget
 }
 
+// time is what now() is in the member's result; 0: it has none. A clock at which nothing would be otherwise is as good as one that was stepped to.
+func (m *member) time() int64 {
+	if !m.graph.Timed() {
+		return 0
+	}
+	if now := m.c.Now().UnixMicro(); !m.graph.Due(now) {
+		return max(now, m.clock)
+	}
+	return m.clock
+}
+
 // waiting says that the result differs from what is published.
 func (m *member) waiting() bool {
 	return m.fresh || m.pending != nil && m.pending.Len() > 0

@@ -78,7 +78,7 @@ func (m *member) openState(ctx context.Context) error {
 		return err
 	}
 	var err error
-	m.store, err = state.OpenStore(state.StoreOptions{Dir: m.dir, Stamp: strings.Join([]string{m.c.Stamp, m.plan.Fingerprint(), strconv.FormatInt(m.generation, 10)}, " ")})
+	m.store, err = state.OpenStore(state.StoreOptions{Dir: m.dir, FS: m.c.FS, Stamp: strings.Join([]string{m.c.Stamp, m.plan.Fingerprint(), strconv.FormatInt(m.generation, 10)}, " ")})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/eval"
 )
@@ -14,6 +16,7 @@ import (
 type Config struct {
 	Dir     string // of the state of all views; this server's alone
 	Stamp   string // of what must be the same for state to be of use: versions
+	FS      vfs.FS // that state is kept in, but for the folders; nil is the disk's
 	Source  Source
 	Sink    Sink
 	Views   Views
