@@ -54,7 +54,7 @@ func (s *Stream) inlined(ctx context.Context, tx metadata.Tx) ([]part, error) {
 		values := r.pickAll(t.columns, func(c metadata.ColumnInfo) string { return "t." + metadata.QuoteIdent(c.Name) })
 		for _, side := range []struct{ column, weight string }{{"begin_snapshot", "1"}, {"end_snapshot", "-1"}} {
 			selects = append(selects, r.selection("t."+side.column, side.weight, values)+" FROM "+tx.Table(t.name)+
-				" t WHERE t."+side.column+" > CAST($1 AS BIGINT) AND t."+side.column+" <= CAST($2 AS BIGINT)")
+				" t WHERE t."+side.column+" > CAST($1 AS BIGINT) AND t."+side.column+" <= CAST($2 AS BIGINT)"+r.later("t.begin_snapshot"))
 		}
 	}
 	text := strings.Join(selects, " UNION ALL ")

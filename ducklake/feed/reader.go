@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -18,6 +19,7 @@ type Reader struct {
 	table   metadata.TableInfo
 	columns []metadata.ColumnInfo
 	schema  *arrow.Schema
+	after   int64 // rows that began later are read; 0: all
 
 	checked int64 // the schema version in which the uuid was looked at; -1 for none
 	history *history
@@ -32,10 +34,16 @@ type Reader struct {
 // Open makes a reader of a table, which is meant by its id and uuid. columns are the wanted ones, as they are to come, and by their ids;
 // nil is all that the table has.
 func (f *Feed) Open(ctx context.Context, table metadata.TableInfo, columns []metadata.ColumnInfo) (*Reader, error) {
+	return f.OpenAfter(ctx, table, columns, 0)
+}
+
+// OpenAfter makes a reader of what became of rows that began after a snapshot, as if the table had been empty in it. A row that is
+// updated begins anew. What a rewrite_delete has written begins with that.
+func (f *Feed) OpenAfter(ctx context.Context, table metadata.TableInfo, columns []metadata.ColumnInfo, after int64) (*Reader, error) {
 	if columns == nil {
 		columns = table.Columns
 	}
-	r := &Reader{feed: f, table: table, columns: columns, checked: -1, known: -1}
+	r := &Reader{feed: f, table: table, columns: columns, after: after, checked: -1, known: -1}
 	if err := f.take(); err != nil {
 		return nil, err
 	}
@@ -83,6 +91,14 @@ func (r *Reader) selection(snapshot, weight string, values []string) string {
 		b.WriteString(", " + v + " AS " + metadata.QuoteIdent(r.columns[i].Name))
 	}
 	return b.String()
+}
+
+// later is the condition that a row, whose first snapshot the expression is, is one of those that are read.
+func (r *Reader) later(began string) string {
+	if r.after == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" AND %s > %d", began, r.after)
 }
 
 // pickAll are the expressions for the reader's columns over rows with the columns have.

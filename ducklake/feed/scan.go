@@ -108,9 +108,14 @@ func (s *Stream) chunks(ctx context.Context, tx metadata.Tx, files []dataFile) (
 	return out, nil
 }
 
+// began is the expression for the snapshot that a row began in.
+func (c chunk) began() string {
+	return "coalesce(" + c.shape.stamp + ", " + c.perFile(func(f dataFile) int64 { return f.begin }) + ")"
+}
+
 // came is the part of the stream with a chunk's rows that came in the window.
 func (s *Stream) came(c chunk) part {
-	snapshot := "coalesce(" + c.shape.stamp + ", " + c.perFile(func(f dataFile) int64 { return f.begin }) + ")"
+	snapshot := c.began()
 	sql := s.reader.selection(snapshot, "1", c.shape.values) + " FROM " + c.from() + " a WHERE " +
 		snapshot + fmt.Sprintf(" BETWEEN %d AND %d", s.span.from+1, s.span.to)
 	var rewrites []int64

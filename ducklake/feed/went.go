@@ -109,7 +109,7 @@ func (s *Stream) wentFromFiles(c chunk, g *gone) part {
 			return nil, err
 		}
 		text := "WITH gone AS (" + sql + ") " + s.reader.selection("g.c", "-1", c.shape.values) + " FROM " + c.from() +
-			" a JOIN gone g ON CAST(a.file_index AS BIGINT) = g.i AND a.file_row_number = g.p WHERE g." + window
+			" a JOIN gone g ON CAST(a.file_index AS BIGINT) = g.i AND a.file_row_number = g.p WHERE g." + window + s.reader.later(c.began())
 		return s.conn().Query(ctx, text, args...)
 	}
 }
@@ -188,6 +188,7 @@ func (s *Stream) wentFew(ctx context.Context, c chunk, g *gone, rows [][]any, be
 		}
 		where += ")"
 	}
+	where += s.reader.later(c.began())
 	text := s.reader.selection("g.c", "-1", c.shape.values) + " FROM " + c.from() +
 		" a JOIN (SELECT unnest(CAST(? AS BIGINT[])) AS i, unnest(CAST(? AS BIGINT[])) AS p, unnest(CAST(? AS BIGINT[])) AS c) g" +
 		" ON CAST(a.file_index AS BIGINT) = g.i AND a.file_row_number = g.p WHERE " + where
@@ -204,7 +205,7 @@ func (s *Stream) wentWithFiles(c chunk, g *gone) part {
 		end := c.perFile(func(f dataFile) int64 { return f.end })
 		sql, args, files, ok := g.deleted(c)
 		if !ok {
-			return s.conn().Query(ctx, s.reader.selection(end, "-1", c.shape.values)+" FROM "+c.from()+" a")
+			return s.conn().Query(ctx, s.reader.selection(end, "-1", c.shape.values)+" FROM "+c.from()+" a WHERE true"+s.reader.later(c.began()))
 		}
 		if files {
 			if err := s.note(ctx, g, c, sql, args, fmt.Sprintf("c BETWEEN %d AND %d", s.span.from+1, s.span.to)); err != nil {
@@ -214,7 +215,7 @@ func (s *Stream) wentWithFiles(c chunk, g *gone) part {
 		snapshot := "least(g.c, " + end + ")" // NULL is left out
 		text := "WITH gone AS (" + sql + ") " + s.reader.selection(snapshot, "-1", c.shape.values) + " FROM " + c.from() +
 			" a LEFT JOIN gone g ON CAST(a.file_index AS BIGINT) = g.i AND a.file_row_number = g.p WHERE " +
-			snapshot + fmt.Sprintf(" BETWEEN %d AND %d", s.span.from+1, s.span.to)
+			snapshot + fmt.Sprintf(" BETWEEN %d AND %d", s.span.from+1, s.span.to) + s.reader.later(c.began())
 		return s.conn().Query(ctx, text, args...)
 	}
 }

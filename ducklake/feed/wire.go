@@ -83,7 +83,7 @@ func (s *Stream) wireTable(ctx context.Context, tx metadata.Tx, t inlinedTable) 
 	list := strings.Join(append([]string{""}, sent...), ", ")
 	name := tx.Table(t.name)
 	w.query = "SELECT begin_snapshot, 1::BIGINT" + list + " FROM " + name + " WHERE begin_snapshot > $1 AND begin_snapshot <= $2 UNION ALL " +
-		"SELECT end_snapshot, -1::BIGINT" + list + " FROM " + name + " WHERE end_snapshot > $1 AND end_snapshot <= $2"
+		"SELECT end_snapshot, -1::BIGINT" + list + " FROM " + name + " WHERE end_snapshot > $1 AND end_snapshot <= $2" + r.later("begin_snapshot")
 	values := r.pickAll(t.columns, func(c metadata.ColumnInfo) string {
 		return fmt.Sprintf("CAST(t.c%d AS %s)", c.ID, c.SQLType())
 	})

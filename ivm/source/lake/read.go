@@ -82,7 +82,7 @@ func (r *reading) reader(ctx context.Context, s *Source, spec stream.Reading, at
 			return nil, err
 		}
 	}
-	x, err := r.feed.Open(ctx, table, columns)
+	x, err := r.feed.OpenAfter(ctx, table, columns, spec.After)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (r *reading) reader(ctx context.Context, s *Source, spec stream.Reading, at
 
 func keyOf(spec stream.Reading) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s", spec.TableID, spec.UUID)
+	fmt.Fprintf(&b, "%d %s after %d", spec.TableID, spec.UUID, spec.After)
 	for _, c := range spec.Columns {
 		fmt.Fprintf(&b, " %d %s", c.ID, c.Type)
 	}
@@ -142,8 +142,11 @@ func (s *Source) Changes(ctx context.Context, spec stream.Reading, from, to int6
 	})
 }
 
-// Content gives a table's rows at a snapshot.
+// Content gives a table's rows at a snapshot. Those that began after one are what has become of them since.
 func (s *Source) Content(ctx context.Context, spec stream.Reading, at int64, take func(*zset.Batch) error) error {
+	if spec.After > 0 {
+		return s.Changes(ctx, spec, spec.After, at, take)
+	}
 	return s.with(ctx, func(r *reading) error {
 		x, err := r.reader(ctx, s, spec, at)
 		if err != nil {
