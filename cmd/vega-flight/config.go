@@ -55,6 +55,8 @@ type Config struct {
 	SpoolQuota       string        `name:"spool-quota" default:"10 GiB" usage:"disk that spooled results may take"`
 	ShutdownGrace    time.Duration `name:"shutdown-grace" default:"30s" usage:"how long running work may go on after SIGTERM"`
 
+	SlowSubscriber time.Duration `name:"slow-subscriber" default:"1m" usage:"a subscriber that takes no batch for so long is cut off, and told where to go on"`
+
 	ViewMemory string `name:"view-memory" default:"1 GiB" usage:"memory for the state of a streaming view without a memory_budget of its own; what is beyond is read from disk; 0 is no bound"`
 
 	JobWorkers           int           `name:"job-workers" default:"2" usage:"short refreshes that run at the same time; as many long ones (over 5s) run beside them"`

@@ -17,6 +17,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/ivm"
 	"github.com/vegadb/vega-flight/ivm/bind"
+	"github.com/vegadb/vega-flight/ivm/changelog"
 	"github.com/vegadb/vega-flight/ivm/check"
 	"github.com/vegadb/vega-flight/ivm/eval/evaluator"
 	"github.com/vegadb/vega-flight/ivm/job"
@@ -47,6 +48,9 @@ type house struct {
 	maintainer *maintain.Maintainer
 	figures    *metrics
 	owner      atomic.Pointer[publish.Fence]
+
+	subscribed *source.Source // read by subscribers
+	changes    *changelog.Changelog
 }
 
 // fence is this server's registration.
@@ -91,7 +95,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.closeStreams(), h.lake.Close())
+			err = errors.Join(err, h.closeChanges(), h.closeStreams(), h.lake.Close())
 		}
 	}()
 	if h.publisher, err = h.lake.NewPublisher(ctx); err != nil {
@@ -114,11 +118,12 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	if err = h.openStreams(ctx, c); err != nil {
 		return nil, err
 	}
+	h.openChanges(c)
 	h.engine, err = ivm.New(ivm.Config{
 		LakeName: h.lake.Name(), ServerID: h.lake.ServerID(),
 		Views: rows.Views(), History: h.history, Jobs: rows.Jobs(), Schedules: rows.Schedules(),
 		Binder: h.binder, Tables: h.sink, Upkeep: h.sink, Sources: h.sink, Lake: h.sink, Clock: h.sink,
-		Text: h.text, Control: rows.Control(), Streams: h.streams,
+		Text: h.text, Control: rows.Control(), Streams: h.streams, Changes: h.changes,
 		Fence: func() int64 { return h.fence().Epoch }, Live: live, Commits: h.lake.Watch,
 		Workers: c.JobWorkers, Keep: c.JobHistory, KeepFor: c.JobRetention, Ended: figures.jobEnded, Log: log,
 	})
@@ -179,7 +184,7 @@ func (h *house) live(ctx context.Context) (map[string]bool, error) {
 // close puts running jobs and streaming views down, gives the lease up and closes the lake.
 func (h *house) close(ctx context.Context) error {
 	err := h.engine.Close(ctx)
-	return errors.Join(err, h.closeStreams(), h.servers.Leave(ctx, h.fence()), h.lake.Close())
+	return errors.Join(err, h.closeChanges(), h.closeStreams(), h.servers.Leave(ctx, h.fence()), h.lake.Close())
 }
 
 // jobEnded counts a refresh.

@@ -93,6 +93,7 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 		Limits: flightsql.Limits{
 			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
 			TransactionIdle: c.TransactionIdle, Statement: c.StatementTimeout,
+			SlowSubscriber: c.SlowSubscriber,
 		},
 		Handles: flightsql.HandleLimits{PerUser: c.MaxUserHandles, InAll: c.MaxHandles, Keep: c.HandleExpiry, SpoolBytes: c.spoolBytes()},
 	})
