@@ -14,6 +14,7 @@ type state struct {
 	table   metadata.TableInfo
 	pending int64 // inlined rows and inlined deletes, dead ones too: readers pass over them
 	small   int64 // files that a merge would take
+	dead    int64 // files without a row
 }
 
 // smallFile is below what merges take; larger files are left as they are.
@@ -63,6 +64,9 @@ func (m *Maintainer) measure(ctx context.Context) ([]state, error) {
 				return err
 			}
 			s.small, _ = rows[0][0].(int64)
+			if s.dead, err = publish.Dead(ctx, tx, t.ID); err != nil {
+				return err
+			}
 			out = append(out, s)
 		}
 		return nil
@@ -70,7 +74,7 @@ func (m *Maintainer) measure(ctx context.Context) ([]state, error) {
 	return out, err
 }
 
-// move flushes and merges the tables that need it.
+// move flushes and merges the tables that need it, and ends their files that have no row any more.
 func (m *Maintainer) move(ctx context.Context, r *Report) error {
 	states, err := m.measure(ctx)
 	if err != nil {
@@ -94,6 +98,10 @@ func (m *Maintainer) move(ctx context.Context, r *Report) error {
 			if err == nil {
 				r.Merged = append(r.Merged, s.table.ID)
 			}
+			errs = append(errs, unlessGone(err))
+		}
+		if s.dead > 0 {
+			_, err := m.Publisher.Retire(ctx, s.table)
 			errs = append(errs, unlessGone(err))
 		}
 	}

@@ -156,7 +156,7 @@ func (w *work) checkDelta() error {
 		return moved(t, metadata.Untouched, w.pub.Seen, "may have moved: the snapshots are gone")
 	case w.class == metadata.Written || w.class == metadata.Rewritten:
 		return moved(t, w.class, w.pub.Seen, "were changed by somebody else")
-	case w.class == metadata.Relocated && len(d.Delete) > 0:
+	case w.class == metadata.Relocated && (len(d.Delete) > 0 || d.Relocate != nil): // who follows moves must not miss one
 		return moved(t, w.class, w.pub.Seen, "were moved by a flush or merge")
 	}
 	return nil
