@@ -13,6 +13,9 @@ const reflectEvery = 200 * time.Millisecond
 func (g *group) epoch(ctx context.Context) (worked bool, err error) {
 	if g.foreign.Swap(false) {
 		for _, m := range slices.Clone(g.members) {
+			if !slices.Contains(g.members, m) {
+				continue // what it reads was dropped with its table
+			}
 			if err := m.heal(ctx); err != nil {
 				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
 			}

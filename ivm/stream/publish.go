@@ -137,6 +137,9 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 	switch fault.CodeOf(err) {
 	case fault.ResultChanged:
 		for _, m := range members {
+			if !slices.Contains(g.members, m) {
+				continue // what it reads is gone
+			}
 			if err := m.heal(ctx); err != nil {
 				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
 			}
