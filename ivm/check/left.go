@@ -88,6 +88,12 @@ func (l left) holds(ctx context.Context, tx metadata.Tx) error {
 		return err
 	}
 	for _, h := range all {
+		if server, ok := maintain.HolderServer(h.Holder); ok { // for the server's clients
+			if !l.live[server.ServerID] {
+				l.r.add(false, Hold, "", "snapshot %d for clients of server %s, which is gone; maintenance lets it go", h.Snapshot, server.ServerID)
+			}
+			continue
+		}
 		_, working := l.unfinished[h.Holder]
 		isView := slices.ContainsFunc(rows, func(v []any) bool { return text(v[0]) == h.Holder || strings.HasPrefix(h.Holder, text(v[0])+".") })
 		if !working && !isView {
