@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -67,7 +68,7 @@ func (r *result) Difference(ctx context.Context, content *zset.Batch) (*zset.Bat
 			return content, nil
 		}
 		out, err := r.difference(ctx, content)
-		if err != errAgain { //nolint:errorlint // it is this package's own and never wrapped
+		if !errors.Is(err, errAgain) {
 			return out, err
 		}
 	}
