@@ -78,7 +78,7 @@ func (s *sortedList) find(es []Expr) []Expr {
 			} else if item.Expr.Result().Collation != "" {
 				return x
 			}
-			agg.Order = []OrderItem{item}
+			agg.Args, agg.Order = []Expr{item.Expr}, []OrderItem{item}
 			at := slices.IndexFunc(s.more, func(b Agg) bool {
 				return b.Distinct == agg.Distinct && Same(b.Args[0], agg.Args[0]) && Same(b.Filter, agg.Filter) && sameOrder(b.Order, agg.Order)
 			})
