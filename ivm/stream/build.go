@@ -92,6 +92,7 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 		return inconsistent(err)
 	}
 	m.pending, m.fresh = content.Clone(), true
+	m.countLate()
 	m.errors = m.graph.Errors()
 	m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
 	return err

@@ -22,6 +22,9 @@ type Figures struct {
 	Clock        atomic.Int64 // that now() is in what is published, Unix µs; 0: the query has none
 	Seen         atomic.Int64 // lake snapshot up to which what others wrote into the result is taken back
 	Rows         atomic.Int64 // of the result
+	Late         atomic.Int64 // changes of sources that were dropped behind their watermarks
+
+	analyses analyses
 }
 
 func (f *Figures) read(n int) { f.RowsIn.Add(int64(n)) }

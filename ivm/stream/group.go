@@ -204,6 +204,11 @@ func (g *group) names() []string {
 func (g *group) upkeep(ctx context.Context) (more bool) {
 	g.note()
 	now := time.Now()
+	for _, m := range g.members {
+		if m.analyze() {
+			defer g.c.s.moved.fire()
+		}
+	}
 	settled := g.still()
 	if slices.ContainsFunc(settled, (*member).waiting) {
 		settled = nil

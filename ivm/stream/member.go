@@ -39,6 +39,7 @@ type member struct {
 	// mending: it goes on with rows that have no value, since it was restarted; nothing is published until there are none.
 	mending bool
 
+	audit       audit
 	announce    bool // nobody was told yet that it runs
 	reflectedAt time.Time
 	touched     bool  // a window has changed rows of a source since the frontier was last recorded

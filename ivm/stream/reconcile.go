@@ -375,9 +375,14 @@ func (s *Supervisor) where(ctx context.Context, uuid string) (place, error) {
 func (s *Supervisor) save(ctx context.Context, records map[string]Record) {
 	for _, sl := range s.slots {
 		r, ok := records[sl.uuid]
-		if !ok || !sl.unsaved && r.Handled == sl.restarts {
+		late := r.Late
+		if sl.figures != nil {
+			late = sl.figures.Late.Load()
+		}
+		if !ok || !sl.unsaved && r.Handled == sl.restarts && r.Late == late {
 			continue
 		}
+		r.Late = late
 		r.State, r.Reason, r.Since, r.Handled, r.Boundary = sl.state, sl.reason, sl.since, sl.restarts, sl.boundary
 		if err := s.c.Views.Save(ctx, r); err != nil {
 			if ctx.Err() == nil {

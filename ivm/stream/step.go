@@ -79,6 +79,7 @@ func (m *member) step(ctx context.Context, l *leap) error {
 		}
 		m.delta = out
 		m.errors = m.graph.Errors()
+		m.countLate()
 		m.figures.stepped(out.Len(), time.Since(began))
 		m.touched = true
 	}
