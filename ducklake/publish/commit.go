@@ -306,6 +306,7 @@ func (p *Publisher) commit(ctx context.Context, tx metadata.Tx, batch []*work) (
 			}
 		}
 		w.result.Snapshot, w.result.At = snap.ID, snap.Time
+		w.result.Untouched = w.known && w.class == metadata.Untouched
 		w.result.Epoch, w.result.Generation = w.pub.Swap.Epoch+1, generation
 		w.done, w.leaves = true, writers[i].left(generation)
 	}

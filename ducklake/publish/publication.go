@@ -114,6 +114,8 @@ type Result struct {
 	// They are not known (0) of a commit whose answer was lost, and of one that changed no rows.
 	Inserted  []Span
 	NextRowID int64
+	// Untouched says that nobody else has done anything to the table from Seen to this commit.
+	Untouched bool
 	Err       error // a fault; nothing of this publication was committed
 }
 

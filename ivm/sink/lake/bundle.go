@@ -299,6 +299,9 @@ func (st *step) relocate(ctx context.Context, why *publish.MovedError) ([]publis
 func (st *step) finish(ctx context.Context, done publish.Result) {
 	r := st.r
 	if st.delta == nil {
+		if done.Untouched && r.theirs == nil && !r.behind { // what is known is as good as new
+			r.seen, r.mark.Snapshot = done.Snapshot, done.Snapshot
+		}
 		return
 	}
 	was := *r

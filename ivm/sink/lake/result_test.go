@@ -192,6 +192,9 @@ func TestBundles(t *testing.T) {
 		b.want = want
 		a.check()
 		b.check()
+		if at := a.res.Mark().Snapshot; at != w.head() {
+			t.Errorf("the mark of what did not change is %d in snapshot %d", at, w.head())
+		}
 		if a.epoch != epoch+1 {
 			t.Errorf("a frontier that moved with others left the epoch at %d", a.epoch)
 		}
