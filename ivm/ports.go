@@ -57,6 +57,8 @@ type Streams interface {
 	Changed()
 	// Status is where a view stands, if this server runs it.
 	Status(uuid string) (stream.Status, bool)
+	// Analyze tells what the operators of a view that this server runs have done.
+	Analyze(ctx context.Context, uuid string) (stream.Analysis, error)
 }
 
 // Control is what statements ask of streaming views, and what all servers know of them.

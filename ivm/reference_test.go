@@ -30,6 +30,7 @@ func TestReference(t *testing.T) {
 		"columns: cancel":    columnTable(cancelTable),
 		"columns: sources":   columnTable(sourceTable),
 		"columns: explain":   columnTable(explainTable),
+		"columns: analyze":   columnTable(analyzeTable),
 		"reasons: streaming": reasonTable(),
 	})
 	known := map[string]bool{"NOT_POPULATED": true, "TABLE_GONE": true, "SCHEMA_BLOCKED": true, "PERMISSION_BLOCKED": true, "RESOURCE_BLOCKED": true} // states

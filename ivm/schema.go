@@ -38,6 +38,8 @@ func (e *Engine) ResultSchema(stmt ddl.Statement) *arrow.Schema {
 		return createTable.schema()
 	case *ddl.ShowJobs, *ddl.ShowJob:
 		return jobTable.schema()
+	case *ddl.ExplainAnalyze:
+		return analyzeTable.schema()
 	case *ddl.ExplainStreaming:
 		if s.Format != ddl.ExplainRows {
 			return explanationTable.schema()

@@ -66,8 +66,10 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 		return jobTable.result(c.reading(j)...), nil
 	case *ddl.ExplainStreaming:
 		return e.explain(ctx, c, s)
+	case *ddl.ExplainAnalyze:
+		return e.analyze(ctx, c, s)
 	}
-	return Result{}, e.later(ctx, c, stmt)
+	return Result{}, fault.NotYetSupported.Newf("%s is not built yet", stmt.Verb())
 }
 
 // findShown is find for SHOW, which also shows what is not a view yet.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/stream"
@@ -166,14 +165,4 @@ func (e *Engine) shownStreams(ctx context.Context, c Caller, wanted func(*catalo
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-// later are the statements about streaming views that are not built yet.
-func (e *Engine) later(ctx context.Context, c Caller, stmt ddl.Statement) error {
-	if s, ok := stmt.(*ddl.ExplainAnalyze); ok {
-		if _, _, err := e.findKind(ctx, c, target{s.Name, s.NameOffset, true}); err != nil {
-			return err
-		}
-	}
-	return fault.NotYetSupported.Newf("%s is not built yet", stmt.Verb())
 }
