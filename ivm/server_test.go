@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,11 +21,15 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm"
 	"github.com/vegadb/vega-flight/ivm/bind"
+	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/eval/evaluator"
 	"github.com/vegadb/vega-flight/ivm/job"
 	"github.com/vegadb/vega-flight/ivm/refresh"
 	sink "github.com/vegadb/vega-flight/ivm/sink/lake"
+	source "github.com/vegadb/vega-flight/ivm/source/lake"
 	"github.com/vegadb/vega-flight/ivm/store"
+	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
 // server is one vega-flight without its network.
@@ -40,6 +45,8 @@ type server struct {
 	session *ducklake.Session
 	caller  ivm.Caller
 	once    sync.Once
+	ends    []func() error
+	gone    atomic.Bool // the views' owner is no user any more
 }
 
 // options change how a server is put together.
@@ -47,7 +54,9 @@ type options struct {
 	id     string
 	faults sink.Faults
 	wrap   func(refresh.Lake) refresh.Lake
-	idle   bool // do not start the engine
+	idle   bool   // do not start the engine
+	stream bool   // run streaming views
+	state  string // where their state lies; default: nowhere else
 }
 
 // start opens the lake at a place and puts a server on it, until the test ends or it is stopped.
@@ -93,9 +102,13 @@ func start(t testing.TB, at laketest.Place, o options) *server {
 		port = o.wrap(port)
 	}
 	binder := &bind.Binder{Lake: lake}
+	var streams ivm.Streams
+	if o.stream {
+		streams = s.streams(binder, live, o.state, c.Log)
+	}
 	s.engine, err = ivm.New(ivm.Config{
 		LakeName: lake.Name(), ServerID: o.id, Views: s.store.Views(), History: s.store.History(), Jobs: s.store.Jobs(), Schedules: s.store.Schedules(),
-		Binder: binder, Tables: s.sink, Upkeep: s.sink, Sources: s.sink, Lake: port, Text: &bind.Text{Lake: lake.Name(), Parse: binder.Parse}, Clock: s.sink, Control: s.store.Control(),
+		Binder: binder, Tables: s.sink, Upkeep: s.sink, Sources: s.sink, Lake: port, Text: &bind.Text{Lake: lake.Name(), Parse: binder.Parse}, Clock: s.sink, Control: s.store.Control(), Streams: streams,
 		Fence: func() int64 { return s.fence.Epoch }, Live: live, Commits: lake.Watch, Log: c.Log,
 	})
 	must(err)
@@ -108,6 +121,32 @@ func start(t testing.TB, at laketest.Place, o options) *server {
 	return s
 }
 
+// streams is what runs streaming views.
+func (s *server) streams(binder *bind.Binder, live func(context.Context) (map[string]bool, error), dir string, log *slog.Logger) ivm.Streams {
+	s.t.Helper()
+	if dir == "" {
+		dir = s.t.TempDir()
+	}
+	ev, err := evaluator.Open(context.Background(), evaluator.Config{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tables := source.New(source.Config{Lake: s.lake})
+	s.ends = append(s.ends, tables.Close, ev.Close)
+	owner := func() store.Owner { return store.Owner{ServerID: s.fence.ServerID, Fence: s.fence.Epoch} }
+	return stream.New(stream.Config{
+		Dir: dir, Stamp: "test", Source: tables, Sink: s.sink.Results(), Views: s.store.Streams(owner, live), Planner: binder, Evaluator: ev, Groups: ev,
+		Mine: func(r stream.Record) bool { return store.Owner{ServerID: r.ServerID, Fence: r.Fence} == owner() },
+		Allowed: func(_ context.Context, v *catalog.View) error {
+			if s.gone.Load() {
+				return fault.PermissionDenied.Newf("%s is no user any more", v.Owner)
+			}
+			return nil
+		},
+		Log: log,
+	})
+}
+
 // stop ends the server in an orderly way.
 func (s *server) stop() {
 	s.once.Do(func() {
@@ -118,6 +157,9 @@ func (s *server) stop() {
 		}
 		if s.session != nil {
 			errs = append(errs, s.session.Close())
+		}
+		for _, end := range s.ends {
+			errs = append(errs, end())
 		}
 		errs = append(errs, s.lake.Close())
 		if err := errors.Join(errs...); err != nil {

@@ -229,3 +229,38 @@ func TestStaleness(t *testing.T) {
 		}
 	}
 }
+
+// What a streaming view follows it reflects, also when that becomes known without a change of its content.
+func TestStreamingViewsReflectWhatTheyFollow(t *testing.T) {
+	w := newWorld()
+	w.table("s.t", "")
+	w.view("s.m", "s.t").view("s.a", "s.t").view("s.b", "s.a", "s.m").view("s.over", "s.b")
+	for _, n := range []string{"s.a", "s.b"} {
+		w.row(n).Kind = Streaming
+	}
+	at := func(n, version int64) Frontier {
+		return Frontier{SourceVersion: version, Tables: map[string]int64{"uuid-s.t": n}}
+	}
+	w.f.Published = map[string]Published{
+		"uuid-s.m": {Generation: 1, Snapshot: 5, Frontier: at(9, 9)}, "uuid-s.a": {Generation: 1, Snapshot: 8, Frontier: at(7, 7)},
+		"uuid-s.b": {Generation: 1, Snapshot: 8, Frontier: at(3, 7)}, "uuid-s.over": {Generation: 1, Snapshot: 9, Frontier: at(3, 8)},
+	}
+	reflected := func(n string) int64 { s := Resolve(w.f); return s.Reflected(s.Find(name(n))).Tables["uuid-s.t"] }
+	for n, want := range map[string]int64{"s.m": 9, "s.a": 7, "s.b": 7, "s.over": 3} {
+		if got := reflected(n); got != want {
+			t.Errorf("%s reflects %d, want %d", n, got, want)
+		}
+	}
+	// A refresh that it has not followed yet, and a view that went on without it: what was recorded counts.
+	for _, ahead := range []struct {
+		name string
+		p    Published
+	}{{"uuid-s.m", Published{Generation: 2, Snapshot: 9, Frontier: at(9, 9)}}, {"uuid-s.a", Published{Generation: 1, Snapshot: 12, Frontier: at(11, 11)}}} {
+		was := w.f.Published[ahead.name]
+		w.f.Published[ahead.name] = ahead.p
+		if got := reflected("s.b"); got != 3 {
+			t.Errorf("with %s ahead it reflects %d, want 3", ahead.name, got)
+		}
+		w.f.Published[ahead.name] = was
+	}
+}

@@ -30,12 +30,13 @@ func (s *Set) Staleness(ctx context.Context, h History, v *View, now time.Time) 
 		}
 		return err
 	}
-	for base, reflected := range v.Published.Frontier.Tables {
+	content := s.Reflected(v)
+	for base, reflected := range content.Tables {
 		if err := look(base, reflected); err != nil {
 			return Lag{}, err
 		}
 	}
-	for uuid, read := range v.Published.Frontier.Read {
+	for uuid, read := range content.Read {
 		// A view that was dropped is as a dropped table: its readers say so when they refresh.
 		up := s.ByUUID(uuid)
 		if up == nil || up.Problem != nil || up.Published.Generation == 0 || up.Published.Snapshot <= read.Snapshot || up.Def.Meaning() == read.Meaning {

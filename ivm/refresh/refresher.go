@@ -141,6 +141,7 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 		up := catalog.Upstream{Published: p}
 		if read := views.ByUUID(uuid); read != nil {
 			up.Meaning = read.Def.Meaning()
+			up.Frontier = views.Reflected(read)
 		}
 		return up, ok
 	})
