@@ -21,6 +21,7 @@ import (
 // key group and the key's bytes for a record; a record's bytes and four more for
 // a leaf of a key that has a tree.
 type Store struct {
+	lock     *pebble.Lock // of the folder; not the database's, which may end without letting go of it
 	db       *pebble.DB
 	opts     *pebble.Options
 	dir      string
@@ -67,22 +68,32 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		FS: o.FS, Cache: cache, FormatMajorVersion: pebble.FormatNewest, Logger: storeLogger{}, MemTableSize: 16 << 20,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 	}
+	// A file that is damaged or gone is an error for whoever reads it; Pebble would end the process for it.
+	s.opts.EventListener = &pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) { slog.Error("pebble: " + i.String()) }}
 	for i := range s.opts.Levels {
 		s.opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		s.opts.Levels[i].BlockSize = 4 << 10
 	}
 	s.opts.EnsureDefaults()
-	var err error
-	if err := s.sweep(); err != nil {
-		return nil, err
-	}
-	if s.db, err = pebble.Open(o.Dir, s.opts); err != nil {
-		return nil, fault.StateUnreadable.Wrap(err, "the checkpoint in %s", o.Dir)
-	}
-	if err := s.checkStamp(fmt.Sprintf("%d %s", layoutNo, o.Stamp)); err != nil {
-		return nil, errors.Join(err, s.db.Close())
+	if err := s.open(o.Stamp); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+func (s *Store) open(stamp string) (err error) {
+	defer func() { s.caught(recover(), &err) }()
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	if s.lock, err = pebble.LockDirectory(s.dir, s.fs); err == nil {
+		s.opts.Lock = s.lock
+		s.db, err = pebble.Open(s.dir, s.opts)
+	}
+	if err != nil {
+		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
+	}
+	return s.checkStamp(fmt.Sprintf("%d %s", layoutNo, stamp))
 }
 
 // sweep removes the files of a checkpoint that a crash interrupted. They may be
@@ -144,11 +155,23 @@ func (s *Store) Frontier() []byte {
 // Close closes the database; tables over it must not be used any more. A
 // checkpoint in flight is given up.
 func (s *Store) Close() (err error) {
-	defer func() { s.caught(recover(), &err) }()
 	if s.flight != nil {
 		s.flight.Abort()
 		s.Settle()
 	}
+	err = s.closeDatabase()
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+		s.lock = nil
+	}
+	return err
+}
+
+func (s *Store) closeDatabase() (err error) {
+	if s.db == nil {
+		return nil
+	}
+	defer func() { s.caught(recover(), &err) }()
 	if err := s.db.Close(); err != nil {
 		return fault.StateUnreadable.Wrap(err, "closing the checkpoint in %s", s.dir)
 	}
