@@ -57,6 +57,8 @@ type Streams interface {
 	Changed()
 	// Status is where a view stands, if this server runs it.
 	Status(uuid string) (stream.Status, bool)
+	// Await waits until done says so of a view's status; it is asked again whenever something has changed.
+	Await(ctx context.Context, uuid string, done func(st stream.Status, here bool) bool) error
 	// Analyze tells what the operators of a view that this server runs have done.
 	Analyze(ctx context.Context, uuid string) (stream.Analysis, error)
 }

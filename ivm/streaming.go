@@ -2,6 +2,7 @@ package ivm
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -124,6 +125,17 @@ const lookAgain = 50 * time.Millisecond
 
 // awaitReady returns when the view can be read, or will not be able to by itself. Who goes away leaves the view as it is.
 func (e *Engine) awaitReady(ctx context.Context, c Caller, uuid string) error {
+	err := e.whenReady(ctx, c, uuid)
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fault.TimedOut.Wrap(ctx.Err(), "the view is made and not ready yet")
+	}
+	return fault.Cancelled.Wrap(ctx.Err(), "the view is made and not ready yet, and nobody waits for it any more")
+}
+
+func (e *Engine) whenReady(ctx context.Context, c Caller, uuid string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	var commits <-chan int64
@@ -154,7 +166,7 @@ func (e *Engine) awaitReady(ctx context.Context, c Caller, uuid string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fault.Cancelled.Wrap(ctx.Err(), "nobody waits any more for view %s, which is made and not ready yet", v.Name())
+			return ctx.Err()
 		case _, open := <-commits:
 			if !open {
 				commits = nil
@@ -171,17 +183,8 @@ func (e *Engine) awaitState(ctx context.Context, uuid string, there func(stream.
 	}
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	tick := time.NewTicker(lookAgain / 10)
-	defer tick.Stop()
-	for {
-		if now, here := e.c.Streams.Status(uuid); !here || there(now.State) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	if err := e.c.Streams.Await(ctx, uuid, func(now stream.Status, here bool) bool { return !here || there(now.State) }); err != nil {
+		e.log.Debug("a streaming view takes its time", "uuid", uuid, "error", err) // SHOW says where it stands
 	}
 }
 

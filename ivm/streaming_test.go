@@ -190,7 +190,6 @@ func TestStreamingRefusals(t *testing.T) {
 		`CREATE MATERIALIZED VIEW y AS SELECT k FROM lake.main.a`:                                          fault.NotReady,
 		`CREATE STREAMING MATERIALIZED VIEW x WITH (initial_mode = 'latest') AS SELECT k FROM t`:           fault.InvalidOption,
 		`ALTER STREAMING MATERIALIZED VIEW a RENAME TO t`:                                                  fault.ObjectExists,
-		`SUBSCRIBE TO a`: fault.NotYetSupported,
 	} {
 		s.fails(want, sql)
 	}
