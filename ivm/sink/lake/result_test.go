@@ -64,7 +64,8 @@ func TestRandomHistory(t *testing.T) {
 func TestRestartFromAnyMark(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
 		const steps = 10
-		for from := range steps {
+		every := map[laketest.Kind]int{laketest.DuckDB: 1, laketest.PostgreSQL: 3}[kind]
+		for from := 0; from < steps; from += every {
 			t.Run(fmt.Sprint(from), func(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(from), 11))
 				w := newWorld(t, kind, inlining(60))
@@ -112,6 +113,9 @@ func TestForeignWrites(t *testing.T) {
 			"UPDATE lake.main.v SET c1 = 'foreign'; CALL ducklake_flush_inlined_data('lake')",
 		} {
 			for _, restart := range []bool{false, true} {
+				if restart && kind == laketest.PostgreSQL && foreign[0] == 'D' {
+					continue // the same as with the other catalog, and slow
+				}
 				t.Run(fmt.Sprint(foreign, " ", restart), func(t *testing.T) {
 					rnd := rand.New(rand.NewPCG(1, 1))
 					w := newWorld(t, kind, inlining(60))
