@@ -407,4 +407,95 @@ def case_partition_read_elsewhere():
             raises("QUERY_HANDLE_NOT_FOUND", cur.adbc_read_partition, partitions[0])
 
 
+class Copy:
+    """A copy of a view, from the rows of a subscription."""
+
+    def __init__(self, key=None):
+        self.key, self.rows, self.at, self.said = key, {}, -1, []
+
+    def apply(self, row):
+        row = dict(row)
+        time, said = row.pop("_time"), row.pop("_progress")
+        if said:
+            self.said.append(said)
+            if said == "begin":
+                self.rows.clear()
+            else:
+                self.at = time
+            return said != "begin"
+        if self.key:
+            op = row.pop("_op")
+            key = tuple(row[k] for k in self.key)
+            if op == "upsert":
+                self.rows[key] = row
+            else:
+                assert op == "delete" and all(v is None for k, v in row.items() if k not in self.key), row
+                del self.rows[key]
+            return False
+        weight, cells = row.pop("_weight"), tuple(row.values())
+        self.rows[cells] = self.rows.get(cells, 0) + weight
+        if not self.rows[cells]:
+            del self.rows[cells]
+        return False
+
+    def compare(self, c, view):
+        with c.cursor() as cur:
+            cur.execute(f"SELECT * FROM {view} AT (VERSION => {self.at})")
+            want = cur.fetch_arrow_table().to_pylist()
+        if self.key:
+            have = list(self.rows.values())
+        else:
+            have = [dict(zip(want[0], cells)) for cells, n in self.rows.items() for _ in range(n)] if want else list(self.rows)
+        order = lambda r: repr(sorted(r.items()))
+        assert sorted(have, key=order) == sorted(want, key=order), (self.at, have, want)
+
+
+def subscribed(view, mode, changes):
+    with autocommit() as c, autocommit() as writer:
+        copy = Copy(["k"] if mode == "upsert" else None)
+        with c.cursor() as cur:
+            cur.execute(f"SUBSCRIBE TO {view} WITH (progress = true, mode = '{mode}')")
+            assert cur.description[0][0] == "_time" and cur.description[2][0] == "_progress"
+            rows = (row for batch in cur.fetch_record_batch() for row in batch.to_pylist())
+            for row in rows:
+                if copy.apply(row):
+                    copy.compare(writer, view)
+                    if changes:
+                        with writer.cursor() as w:
+                            for sql in changes.pop(0):
+                                w.execute(sql)
+                    else:
+                        break
+            cur.adbc_cancel()
+        return copy
+
+
+def case_subscribe_to_a_streaming_view():
+    with autocommit() as c, c.cursor() as cur:
+        cur.execute("CREATE TABLE moves (k INTEGER, v BIGINT)")
+        cur.execute("INSERT INTO moves SELECT i % 5, i FROM range(100) t(i)")
+        cur.execute("CREATE STREAMING MATERIALIZED VIEW totals WITH (wait_for_ready = true) AS SELECT k, count(*) AS n, max(v) AS top FROM moves GROUP BY k")
+    changes = ["INSERT INTO moves VALUES (1, 1000), (2, 5), (7, 1)", "DELETE FROM moves WHERE k = 2", "UPDATE moves SET v = v + 1 WHERE k = 3"]
+    for mode in ("retract", "upsert"):
+        copy = subscribed("main.totals", mode, [[sql] for sql in changes * 3])
+        assert copy.said[:2] == ["begin", "end"] and "at" in copy.said, copy.said
+
+
+def case_subscribe_to_a_traditional_view():
+    with autocommit() as c, c.cursor() as cur:
+        cur.execute("CREATE TABLE stock (k INTEGER)")
+        cur.execute("INSERT INTO stock VALUES (1), (2), (2)")
+        cur.execute("CREATE MATERIALIZED VIEW held AS SELECT k FROM stock")
+        changes = [[f"INSERT INTO stock VALUES ({i}), (NULL)", "REFRESH MATERIALIZED VIEW held"] for i in range(8)]
+        copy = subscribed("main.held", "retract", changes)
+        assert copy.said.count("begin") > 2, copy.said
+        raises("INVALID_OPTION", cur.execute, "SUBSCRIBE TO held WITH (mode = 'upsert')")
+        # All of it up to now, and no more: the cursor ends.
+        cur.execute("REFRESH MATERIALIZED VIEW held WITH (full = true)")
+        version = cur.fetchone()[6]
+        cur.execute(f"SUBSCRIBE TO held WITH (up_to = {version})")
+        rows = cur.fetchall()
+        assert rows[0][2] == "begin" and rows[-1][2] == "end" and len(rows) == 2 + one(c, "SELECT count(*) FROM held"), rows
+
+
 run(globals())

@@ -203,4 +203,40 @@ def case_garbage_is_refused():
         assert c.query("SELECT 1 AS a").num_rows == 1
 
 
+def case_subscription_has_metadata():
+    with Client() as c:
+        c.update("CREATE TABLE ps (i INTEGER)")
+        c.update("INSERT INTO ps VALUES (1), (2)")
+        c.query("CREATE STREAMING MATERIALIZED VIEW pv WITH (wait_for_ready = true) AS SELECT i FROM ps WHERE i > 1")
+        info = c.info(message("CommandStatementQuery", (1, "SUBSCRIBE TO pv WITH (progress = true)")))
+        reader = c.flight.do_get(info.endpoints[0].ticket)
+        assert reader.schema.equals(info.schema) and reader.schema.names == ["_time", "_weight", "_progress", "i"], reader.schema
+
+        def next_with_rows():
+            while True:
+                chunk = reader.read_chunk()
+                note = json.loads(chunk.app_metadata.to_pybytes())
+                if chunk.data.num_rows:
+                    return chunk.data.to_pylist(), note
+
+        rows, note = next_with_rows()
+        assert rows[0]["_progress"] == note["progress"] == "begin" and "as_of" not in note, (rows, note)
+        rows, note = next_with_rows()
+        assert [r["i"] for r in rows] == [2] and note["weight"] == 1, (rows, note)
+        rows, note = next_with_rows()
+        assert note == {"time": rows[0]["_time"], "progress": "end", "last": True, "as_of": rows[0]["_time"]}, (rows, note)
+        c.update("INSERT INTO ps VALUES (3), (3)")
+        c.update("DELETE FROM ps WHERE i = 2")
+        applied, got = note["as_of"], {}
+        while got != {2: -1, 3: 2}:
+            rows, note = next_with_rows()
+            for r in rows:
+                if r["_progress"] is None:
+                    got[r["i"]] = got.get(r["i"], 0) + r["_weight"]
+        # From the same place, it comes once more.
+        again = c.query(f"SUBSCRIBE TO pv WITH (as_of = {applied}, up_to = {note['time']})").to_pylist()
+        assert sorted((r["i"], r["_weight"]) for r in again) == [(2, -1), (3, 2)], again
+        reader.cancel()
+
+
 run(globals())
