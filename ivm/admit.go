@@ -159,7 +159,7 @@ func readOnly(v *catalog.View, why, hint string, args ...any) error {
 func (e *Engine) admitSchemaChange(c Caller, set *catalog.Set, a Access) error {
 	for _, o := range a.Alters {
 		if v := e.named(set, o); v != nil {
-			return readOnly(v, "its table and comment are changed by its own statements only", "ALTER %s %s", words(v), v.Name())
+			return readOnly(v, "its table and comment are changed by its own statements only", "ALTER %s %s", v.Words(), v.Name())
 		}
 	}
 	for _, o := range a.Creates {
@@ -176,7 +176,7 @@ func (e *Engine) admitSchemaChange(c Caller, set *catalog.Set, a Access) error {
 	}
 	for _, o := range a.Drops {
 		if v := e.named(set, o); v != nil {
-			return readOnly(v, "it is dropped by its own statement only", "DROP %s %s", words(v), v.Name())
+			return readOnly(v, "it is dropped by its own statement only", "DROP %s %s", v.Words(), v.Name())
 		}
 		if o.IsSchema && (o.Catalog == "" || strings.EqualFold(o.Catalog, e.c.LakeName)) {
 			if err := admitDropSchema(c, set, o); err != nil {

@@ -13,14 +13,6 @@ import (
 	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
-// words is what statements call a view.
-func words(v *catalog.View) string {
-	if v.Kind == catalog.Streaming {
-		return "STREAMING MATERIALIZED VIEW"
-	}
-	return "MATERIALIZED VIEW"
-}
-
 // ofKind refuses a view that is of the other kind than the statement is about.
 func ofKind(v *catalog.View, streaming bool) error {
 	switch is := v.Kind == catalog.Streaming; {

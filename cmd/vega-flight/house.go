@@ -40,6 +40,7 @@ type house struct {
 	source     *source.Source
 	evaluator  *evaluator.Instance
 	binder     *bind.Binder
+	scratch    string // the state folder of a server that will not come back under its name
 	users      knower // nil: everybody may use the server
 	log        *slog.Logger
 	text       *bind.Text

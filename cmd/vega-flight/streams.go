@@ -34,6 +34,9 @@ func (h *house) openStreams(ctx context.Context, c *Config) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.nameless() {
+		h.scratch = dir
+	}
 	if h.evaluator, err = evaluator.Open(ctx, evaluator.Config{MemoryLimit: evaluatorMemory}); err != nil {
 		return err
 	}
@@ -57,6 +60,9 @@ func (h *house) closeStreams() error {
 	}
 	if h.evaluator != nil {
 		errs = append(errs, h.evaluator.Close())
+	}
+	if h.scratch != "" {
+		errs = append(errs, os.RemoveAll(h.scratch))
 	}
 	return errors.Join(errs...)
 }
@@ -91,6 +97,11 @@ func (c *Config) stateDir(l *ducklake.Lake) (string, error) {
 	}
 	of := sha256.Sum256([]byte(hidePassword(c.Lake) + "\n" + c.MetadataSchema))
 	return filepath.Join(base, "vega-flight", hex.EncodeToString(of[:8]), url.PathEscape(l.ServerID())), nil
+}
+
+// nameless says that the server's id is made up for this run, and with it the state folder.
+func (c *Config) nameless() bool {
+	return c.ServerID == "" && c.StateDir == "" && strings.HasPrefix(c.Lake, "postgres") && strings.HasSuffix(c.Listen, ":0")
 }
 
 // viewMemory is the checked ViewMemory.

@@ -126,12 +126,12 @@ func (s *Set) Lookup(n Name) (*View, error) {
 	for _, v := range s.Unadopted {
 		if v.Table.Name.fold() == n.fold() {
 			return nil, fault.ViewUnadopted.Newf("table %s carries the definition of a materialized view, and nobody vouches for it", v.Table.Name).
-				WithHint("an administrator makes it a view again with ALTER MATERIALIZED VIEW %s OWNER TO role", v.Table.Name)
+				WithHint("an administrator makes it a view again with ALTER %s %s OWNER TO role", v.Words(), v.Table.Name)
 		}
 	}
 	if v := s.FindGone(n); v != nil {
 		return nil, fault.ViewTableGone.Newf("another program dropped the table of view %s", v.Name()).
-			WithHint("create the view again, or DROP MATERIALIZED VIEW %s", v.Name())
+			WithHint("create the view again, or DROP %s %s", v.Words(), v.Name())
 	}
 	switch {
 	case s.TableAt(n) != nil:

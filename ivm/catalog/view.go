@@ -97,6 +97,14 @@ type View struct {
 	state     State
 }
 
+// Words is what statements call such a view.
+func (v *View) Words() string {
+	if v.Kind == Streaming {
+		return "STREAMING MATERIALIZED VIEW"
+	}
+	return "MATERIALIZED VIEW"
+}
+
 // Name is where the view is now.
 func (v *View) Name() Name { return v.Table.Name }
 
@@ -120,8 +128,12 @@ func (v *View) Altered() error {
 	if v.Row.Columns == nil || SameColumns(v.Row.Columns, v.Table.Columns) {
 		return nil
 	}
+	again := "CREATE OR REPLACE MATERIALIZED VIEW " + v.Name().String()
+	if v.Kind == Streaming {
+		again = "drop the view and create it again"
+	}
 	return fault.ViewAltered.Newf("another program changed the columns of view %s from %s to %s", v.Name(), columnList(v.Row.Columns), columnList(v.Table.Columns)).
-		WithHint("undo that with ALTER TABLE in the other program, or CREATE OR REPLACE MATERIALIZED VIEW %s", v.Name())
+		WithHint("undo that with ALTER TABLE in the other program, or %s", again)
 }
 
 // SameColumns compares names and types, in order. Names are compared as they are spelled.
