@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/publish"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) { os.Exit(laketest.Main(m)) }
 type lab struct {
 	t         testing.TB
 	ctx       context.Context
+	place     laketest.Place
 	lake      *ducklake.Lake
 	session   *ducklake.Session
 	publisher *publish.Publisher
@@ -42,16 +44,18 @@ type lab struct {
 	owner     publish.Fence
 	options   ddl.Options // of views that are made
 	mode      string
+	configure []func(*stream.Config)
 
 	source *lakesource.Source
 	eval   *evaluator.Instance
 	run    *stream.Supervisor
 }
 
-func newLab(t testing.TB, kind laketest.Kind) *lab {
+func newLab(t testing.TB, kind laketest.Kind, change ...func(*lab)) *lab {
 	t.Helper()
 	l := &lab{t: t, mode: stream.Backfill, ctx: context.Background(), dir: filepath.Join(t.TempDir(), "state"), views: map[string]*catalog.View{}}
-	l.lake = laketest.New(t, kind, func(c *ducklake.Config) { c.Vega = ivm.VegaDDL() })
+	l.place = laketest.NewPlace(t, kind)
+	l.lake = l.place.Open(t, func(c *ducklake.Config) { c.Vega = ivm.VegaDDL() })
 	var err error
 	l.session, err = l.lake.NewSession(l.ctx, ducklake.SessionConfig{Principal: "u", Admin: true})
 	l.must(err)
@@ -66,6 +70,9 @@ func newLab(t testing.TB, kind laketest.Kind) *lab {
 	l.sink = lakesink.New(lakesink.Config{Lake: l.lake, Store: l.rows, Publisher: l.publisher, Fence: func() publish.Fence { return l.owner }})
 	l.binder = &bind.Binder{Lake: l.lake}
 	t.Cleanup(func() { l.must(l.binder.Close()) })
+	for _, f := range change {
+		f(l)
+	}
 	l.start()
 	t.Cleanup(l.stop)
 	return l
@@ -85,11 +92,15 @@ func (l *lab) start() {
 	l.must(err)
 	l.source = lakesource.New(lakesource.Config{Lake: l.lake})
 	me := func() store.Owner { return store.Owner{ServerID: l.owner.ServerID, Fence: l.owner.Epoch} }
-	l.run = stream.New(stream.Config{
+	c := stream.Config{
 		Dir: l.dir, Stamp: "test", Source: l.source, Sink: l.sink.Results(), Views: l.rows.Streams(me, nil), Planner: l.binder,
 		Evaluator: l.eval, Groups: l.eval, Log: slog.New(slog.NewTextHandler(l.t.Output(), nil)),
 		Mine: func(r stream.Record) bool { return r.ServerID == l.owner.ServerID && r.Fence == l.owner.Epoch },
-	})
+	}
+	for _, f := range l.configure {
+		f(&c)
+	}
+	l.run = stream.New(c)
 	l.must(l.run.Start(l.ctx))
 }
 
@@ -173,7 +184,7 @@ func (l *lab) same(name, query string) {
 
 func (l *lab) rowsOf(sql string) [][]any {
 	l.t.Helper()
-	conn, release, err := l.lake.Acquire(l.ctx, ducklake.ConnSettings{})
+	conn, release, err := l.acquire(l.ctx)
 	l.must(err)
 	defer release()
 	rows, err := conn.Rows(l.ctx, sql)
@@ -181,6 +192,11 @@ func (l *lab) rowsOf(sql string) [][]any {
 		l.t.Fatalf("%s: %v", sql, err)
 	}
 	return rows
+}
+
+// acquire gives a connection of the lake's own.
+func (l *lab) acquire(ctx context.Context) (*duck.Conn, func(), error) {
+	return l.lake.Acquire(ctx, ducklake.ConnSettings{})
 }
 
 // await waits for a view's state.
@@ -214,6 +230,7 @@ func (l *lab) restart(name string) {
 // keep copies all state as it is on disk; the supervisor must be stopped.
 func (l *lab) keep() string {
 	l.t.Helper()
+	l.must(os.MkdirAll(l.dir, 0o700))
 	to := filepath.Join(l.t.TempDir(), "kept")
 	l.must(os.CopyFS(to, os.DirFS(l.dir)))
 	return to
