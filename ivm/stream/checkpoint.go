@@ -97,7 +97,7 @@ func (m *member) hold(ctx context.Context, p point) error {
 
 // checkpoint writes one and waits for it; for a member that stops.
 func (m *member) checkpoint(ctx context.Context) error {
-	if m.store == nil || m.waiting() {
+	if m.store == nil || m.waiting() || m.broken {
 		return nil // what is not published is computed again
 	}
 	if m.flight != nil {

@@ -16,8 +16,6 @@ type group struct {
 	c       *Config
 	log     *commitLog
 	tell    func(any)
-	tables  map[int64]bool // that are read and are no streaming views
-	results map[int64]bool // that are written
 	foreign atomic.Bool    // somebody else may have written into a result
 
 	members []*member // in topological order; the goroutine's
@@ -26,8 +24,10 @@ type group struct {
 	done    chan struct{}
 	once    sync.Once
 
-	mu     sync.Mutex
-	at     place         // of the members, when all that they had was published
+	mu      sync.Mutex
+	tables  map[int64]bool // that are read and are no streaming views; never changed, but others take its place
+	results map[int64]bool // that are written; likewise
+	at      place         // of the members, when all that they had was published
 	placed chan struct{} // closed when that is known
 }
 
@@ -42,15 +42,31 @@ type report struct {
 
 func newGroup(c *Config, log *commitLog, tell func(any), members []*member) *group {
 	g := &group{
-		c: c, log: log, tell: tell, members: members, tables: map[int64]bool{}, results: map[int64]bool{},
+		c: c, log: log, tell: tell, members: members,
 		poke: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), placed: make(chan struct{}),
 	}
-	for _, m := range members {
-		m.base(g.tables)
-		g.results[m.view.Table.ID] = true
-	}
+	g.concern()
 	g.note()
 	return g
+}
+
+// concern notes which tables concern the members that there are.
+func (g *group) concern() {
+	tables, results := map[int64]bool{}, map[int64]bool{}
+	for _, m := range g.members {
+		m.base(tables)
+		results[m.view.Table.ID] = true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tables, g.results = tables, results
+}
+
+// concerns are the tables that members read, without streaming views, and those that they write.
+func (g *group) concerns() (tables, results map[int64]bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tables, g.results
 }
 
 // wake says that there may be work.
@@ -65,6 +81,10 @@ func (g *group) wake() {
 func (g *group) halt() []*member {
 	g.once.Do(func() { close(g.stop) })
 	<-g.done
+	settled := g.settled()
+	for _, m := range g.members {
+		m.settled = slices.Contains(settled, m)
+	}
 	return g.members
 }
 
@@ -123,6 +143,7 @@ func (g *group) note() {
 func (g *group) run(ctx context.Context) {
 	defer close(g.done)
 	var wait time.Duration // after trouble
+	troubled := false
 	for len(g.members) > 0 {
 		select {
 		case <-g.stop:
@@ -135,10 +156,15 @@ func (g *group) run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			wait = min(max(2*wait, 50*time.Millisecond), 5*time.Second)
 			g.c.Log.Warn("streaming views cannot go on", "views", g.names(), "error", err, "again in", wait)
+			troubled = true
+			for _, m := range g.members {
+				g.tell(stalled{m.view.UUID, err})
+				m.announce = true
+			}
 		} else {
-			wait = 0
+			wait, troubled = 0, false
 		}
-		more := g.upkeep(ctx)
+		more := g.upkeep(ctx, !troubled)
 		if err == nil && (worked || more) {
 			continue
 		}
@@ -201,7 +227,7 @@ func (g *group) names() []string {
 }
 
 // upkeep goes on with checkpoints and says whether there is more of that to do at once.
-func (g *group) upkeep(ctx context.Context) (more bool) {
+func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 	g.note()
 	now := time.Now()
 	for _, m := range g.members {
@@ -209,10 +235,7 @@ func (g *group) upkeep(ctx context.Context) (more bool) {
 			defer g.c.s.moved.fire()
 		}
 	}
-	settled := g.still()
-	if slices.ContainsFunc(settled, (*member).waiting) {
-		settled = nil
-	}
+	settled := g.settled()
 	for _, m := range slices.Clone(g.members) {
 		if !slices.Contains(g.members, m) {
 			continue
@@ -227,7 +250,7 @@ func (g *group) upkeep(ctx context.Context) (more bool) {
 			continue
 		}
 		m.trim()
-		if m.announce && !m.waiting() && !m.erring() {
+		if well && m.announce && !m.waiting() && !m.erring() {
 			m.announce = false
 			g.tell(running{m.view.UUID, m.generation, m.after})
 		}
@@ -257,6 +280,7 @@ func (g *group) drop(m *member, r report) {
 		left = append(left, x)
 	}
 	g.members = left
+	g.concern()
 	for _, r := range reports {
 		if err := r.m.close(); err != nil {
 			g.c.Log.Warn("closing a streaming view", "view", r.m.name(), "error", err)

@@ -38,6 +38,10 @@ type member struct {
 	errors  []dataflow.RowError
 	// mending: it goes on with rows that have no value, since it was restarted; nothing is published until there are none.
 	mending bool
+	// broken: a step failed in the middle, and the state is of no use.
+	broken bool
+	// settled: of the group that it comes from, nothing was unpublished.
+	settled bool
 
 	audit       audit
 	announce    bool // nobody was told yet that it runs

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/dataflow"
@@ -175,6 +177,22 @@ func (c *Config) remove(uuid string, before int64) error {
 		return fmt.Errorf("stream: old state of a view: %w", err)
 	}
 	return nil
+}
+
+// sweep removes the state of views that are not there any more: they were dropped while this server was not running.
+func (c *Config) sweep(there func(uuid string) bool) {
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return // there is none yet
+	}
+	for _, e := range entries {
+		if _, err := uuid.Parse(e.Name()); err != nil || there(e.Name()) {
+			continue
+		}
+		if err := c.remove(e.Name(), 0); err != nil {
+			c.Log.Warn("what is left of a streaming view that was dropped", "uuid", e.Name(), "error", err)
+		}
+	}
 }
 
 // spec is the table that the member writes.

@@ -29,7 +29,7 @@ func (g *group) still() []*member {
 	not := map[string]bool{}
 	high := g.high()
 	for _, m := range g.members {
-		if m.erring() || m.frontier < high || slices.ContainsFunc(m.inputs, func(in *input) bool { return not[in.reading.UUID] }) {
+		if m.broken || m.erring() || m.frontier < high || slices.ContainsFunc(m.inputs, func(in *input) bool { return not[in.reading.UUID] }) {
 			not[m.view.UUID] = true
 			continue
 		}
@@ -45,6 +45,15 @@ func (g *group) ready() []*member {
 		return nil
 	}
 	return out
+}
+
+// settled are the members whose state may become a checkpoint: all that they and what they are made from have is published.
+func (g *group) settled() []*member {
+	still := g.still()
+	if slices.ContainsFunc(still, (*member).waiting) {
+		return nil
+	}
+	return still
 }
 
 // tries is how often a commit is tried again after what somebody else wrote into the views was taken back.

@@ -25,6 +25,10 @@ type (
 		state  State
 		reason Reason
 	}
+	stalled struct {
+		uuid string
+		err  error
+	}
 	running struct {
 		uuid       string
 		generation int64
@@ -44,6 +48,10 @@ func (s *Supervisor) hear(ctx context.Context, n any) {
 	case said:
 		if sl := s.slots[n.uuid]; sl != nil && sl.build == n.build && sl.phase == Building {
 			sl.say(n.state, n.reason)
+		}
+	case stalled:
+		if sl := s.slots[n.uuid]; sl != nil && sl.phase == Live {
+			sl.say(Recovering, reasonOf(n.err))
 		}
 	case running:
 		if sl := s.slots[n.uuid]; sl != nil && sl.phase == Live {
@@ -181,6 +189,10 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 			s.act(ctx, s.slots[uuid], nil, Record{}, Decide(Wanted{}, s.slots[uuid].observed(now)))
 		}
 	}
+	if !s.swept {
+		s.swept = true
+		s.c.sweep(func(uuid string) bool { _, ok := records[uuid]; return ok })
+	}
 	s.show()
 	s.save(ctx, records)
 }
@@ -200,6 +212,9 @@ func (s *Supervisor) adopt(v *catalog.View, r Record) *slot {
 	return sl
 }
 
+// claimEvery is how often it is asked whether the owner of views still lives.
+const claimEvery = 3 * time.Second
+
 // claim says whether the views, which belong together, are this server's.
 func (s *Supervisor) claim(ctx context.Context, component []*catalog.View, records map[string]Record) bool {
 	uuids := make([]string, 0, len(component))
@@ -214,6 +229,11 @@ func (s *Supervisor) claim(ctx context.Context, component []*catalog.View, recor
 	}
 	if all || len(uuids) == 0 {
 		return all
+	}
+	if now := time.Now(); now.Sub(s.asked[uuids[0]]) < claimEvery && !slices.ContainsFunc(uuids, func(u string) bool { return records[u].ServerID == "" }) {
+		return false
+	} else {
+		s.asked[uuids[0]] = now
 	}
 	owned, err := s.c.Views.Claim(ctx, uuids)
 	if err != nil {

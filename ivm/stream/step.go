@@ -75,6 +75,7 @@ func (m *member) step(ctx context.Context, l *leap) error {
 		began := time.Now()
 		out, err := m.graph.Step(ctx, l.clock, deltas...)
 		if err != nil {
+			m.broken = true
 			return inconsistent(err)
 		}
 		m.delta = out

@@ -48,7 +48,9 @@ type Supervisor struct {
 	// The goroutine's own.
 	slots  map[string]*slot
 	groups map[*group]bool
-	idle   []*member // live, and of no group at the moment
+	asked  map[string]time.Time // when views of others were claimed last, by the first of them that belong together
+	swept  bool                 // state of views that are gone is removed
+	idle   []*member            // live, and of no group at the moment
 
 	mu      sync.Mutex
 	queue   []any             // what groups and builders have to say
@@ -75,7 +77,7 @@ func New(c Config) *Supervisor {
 	}
 	s := &Supervisor{
 		c: c, poke: make(chan struct{}, 1), news: make(chan struct{}, 1), slots: map[string]*slot{}, groups: map[*group]bool{},
-		groupOf: map[string]*group{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
+		asked: map[string]time.Time{}, groupOf: map[string]*group{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
 	}
 	s.c.s = s
 	return s
@@ -119,8 +121,9 @@ func (s *Supervisor) run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	s.reconcile(ctx)
+	newest := int64(0) // that was heard of
 	for {
-		look := false
+		look := true
 		select {
 		case <-ctx.Done():
 			return
@@ -128,16 +131,15 @@ func (s *Supervisor) run(ctx context.Context) {
 			if !ok {
 				return
 			}
-			look = s.committed(ctx, head)
+			newest = head
+			look = s.committed(ctx, newest)
 		case <-s.poke:
-			look = true
 		case <-s.news:
 			for _, n := range s.heard() {
 				s.hear(ctx, n)
 			}
-			look = true
 		case <-tick.C:
-			look = true
+			s.committed(ctx, newest) // if it could not be read when it was heard of
 		}
 		if look && ctx.Err() == nil {
 			s.reconcile(ctx)
@@ -147,6 +149,9 @@ func (s *Supervisor) run(ctx context.Context) {
 
 // committed reads what was committed and wakes the groups that it concerns. It says whether rows of views may have changed with it.
 func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
+	if head <= s.log.head() {
+		return false
+	}
 	added, err := s.log.extend(ctx, head)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -162,13 +167,14 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 		}
 	}
 	for g := range s.groups {
-		for id := range g.tables {
+		tables, results := g.concerns()
+		for id := range tables {
 			if _, ok := touched[id]; ok {
 				g.wake()
 				break
 			}
 		}
-		for id := range g.results {
+		for id := range results {
 			if t, ok := touched[id]; ok && !t.Ours && t.Rows {
 				g.foreign.Store(true)
 				g.wake()
@@ -215,8 +221,12 @@ func (s *Supervisor) halt() {
 	}
 }
 
-// park ends a member with a checkpoint.
+// park ends a member, with a checkpoint if its state is worth one.
 func (s *Supervisor) park(ctx context.Context, m *member) {
+	if !m.settled {
+		s.end(m)
+		return
+	}
 	if err := m.checkpoint(ctx); err != nil {
 		s.c.Log.Warn("the last checkpoint of a streaming view", "view", m.name(), "error", err)
 	}

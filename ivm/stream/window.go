@@ -18,7 +18,6 @@ type window struct {
 func choose(commits []Commit, from, head int64, tables map[int64]bool, l limits) window {
 	w := window{to: head, touched: map[int64]bool{}, schema: map[int64]bool{}}
 	rows := int64(0)
-	last := from // the newest snapshot that is surely in
 	for _, c := range commits {
 		if c.Snapshot <= from {
 			continue
@@ -52,9 +51,8 @@ func choose(commits []Commit, from, head int64, tables map[int64]bool, l limits)
 		}
 		w.commits++
 		rows += estimate
-		last = c.Snapshot
 		if schema {
-			w.to = last
+			w.to = c.Snapshot
 			return w
 		}
 	}
