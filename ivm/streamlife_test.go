@@ -212,3 +212,31 @@ func TestStreamingFuture(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A view is run by one server and read on all; when that is gone another takes it over, and computes the state that it has not.
+func TestStreamingTakeover(t *testing.T) {
+	place := laketest.NewPlace(t, laketest.PostgreSQL)
+	one := start(t, place, options{stream: true, id: "one"})
+	one.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t VALUES (1, 1), (2, 2)`)
+	one.run(`CREATE STREAMING MATERIALIZED VIEW v WITH (wait_for_ready = true) AS ` + totals)
+	two := start(t, place, options{stream: true, id: "two"})
+	two.exec(`INSERT INTO t VALUES (3, 3)`)
+	two.follows("v", totals)
+	if v := two.stream("v"); v["server_id"] != "one" || v["rows_in"] != "" || v["state"] != "RUNNING" {
+		t.Errorf("seen from the other server: %v", v)
+	}
+	// Any server takes statements about it.
+	two.run(`ALTER STREAMING MATERIALIZED VIEW v PAUSE`)
+	two.comes("v", "PAUSED")
+	two.run(`ALTER STREAMING MATERIALIZED VIEW v RESUME`)
+	two.comes("v", "RUNNING")
+	one.stop()
+	two.exec(`DELETE FROM t WHERE k = 1`, `INSERT INTO t VALUES (4, 4)`)
+	if err := two.servers.Leave(t.Context(), one.fence); err != nil { // its lease is over
+		t.Fatal(err)
+	}
+	two.until("the other server has it", func() bool { return two.stream("v")["server_id"] == "two" })
+	two.follows("v", totals)
+	two.run(`DROP STREAMING MATERIALIZED VIEW v`)
+	two.until("nothing is left", func() bool { return len(two.leftovers()) == 0 })
+}
