@@ -7,9 +7,9 @@ import (
 	ddb "github.com/duckdb/duckdb-go-bindings"
 )
 
-// AppendArrow inserts the rows of r into a table, in the open transaction if there is one, without a statement: nothing is
-// parsed, planned or scheduled, which for a few rows is several times faster than INSERT. r has all of the table's columns in their
-// order; a type that is not the column's is cast. It returns the number of rows.
+// AppendArrow inserts the rows of r into a table by DuckDB's appender, in the open transaction if there is one: a few rows take a third
+// of the time that an INSERT from [Conn.RegisterArrow] takes. r has all of the table's columns in their order; a type that is not the
+// column's is cast. It returns the number of rows.
 //
 // After an error an open transaction can only be rolled back.
 func (c *Conn) AppendArrow(ctx context.Context, catalog, schema, table string, r array.RecordReader) (rows int64, err error) {

@@ -221,6 +221,9 @@ func (p *Publisher) round(ctx context.Context, batch []*work) error {
 			err = fault.CommitUnknown.Wrap(lost, "the catalog did not answer COMMIT")
 		}
 	}
+	if fault.CodeOf(err) == fault.CommitUnknown && p.Notify != nil {
+		p.Notify(0) // it may have been made
+	}
 	if err != nil {
 		for _, w := range batch {
 			w.done = false
@@ -340,16 +343,20 @@ func (p *Publisher) insertSnapshot(ctx context.Context, tx metadata.Tx, snap *me
 	if len(open) > 1 {
 		message = fmt.Sprintf("%d publications", len(open))
 	}
-	if to, ok := tx.(metadata.Appender); ok {
-		return appendSnapshot(ctx, to, snap, strings.Join(made, ","), message, info.ExtraInfo())
+	const insert = `INSERT INTO {M}ducklake_snapshot (snapshot_id, schema_version, next_catalog_id, next_file_id, snapshot_time) VALUES ($1, $2, $3, $4, `
+	var err error
+	if tx.Dialect() == metadata.DuckDB { // its clock is this process's, and now() would have the statement planned each time
+		snap.Time = time.Now().UTC().Truncate(time.Microsecond)
+		_, err = tx.Exec(ctx, insert+`$5)`, snap.ID, snap.SchemaVersion, snap.NextCatalogID, snap.NextFileID, snap.Time)
+	} else {
+		var rows [][]any
+		rows, err = tx.Query(ctx, insert+`now()) RETURNING snapshot_time`, snap.ID, snap.SchemaVersion, snap.NextCatalogID, snap.NextFileID)
+		if len(rows) == 1 {
+			snap.Time, _ = rows[0][0].(time.Time)
+		}
 	}
-	rows, err := tx.Query(ctx, `INSERT INTO {M}ducklake_snapshot (snapshot_id, snapshot_time, schema_version, next_catalog_id, next_file_id)
-		VALUES ($1, now(), $2, $3, $4) RETURNING snapshot_time`, snap.ID, snap.SchemaVersion, snap.NextCatalogID, snap.NextFileID)
 	if err != nil {
 		return err
-	}
-	if len(rows) == 1 {
-		snap.Time, _ = rows[0][0].(time.Time)
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO {M}ducklake_snapshot_changes (snapshot_id, changes_made, author, commit_message, commit_extra_info)
 		VALUES ($1, $2, $3, $4, $5)`, snap.ID, strings.Join(made, ","), metadata.Author, message, info.ExtraInfo())

@@ -269,7 +269,7 @@ func (x *writer) insertDeletes(ctx context.Context, name string, files, places [
 		return 0, err
 	}
 	n, _ := there[0][0].(int64)
-	return int64(len(files)) - n, appendRows(ctx, to, name, files, places, repeated(x.snap.ID, len(files)))
+	return int64(len(files)) - n, appendIntegers(ctx, to, name, files, places, repeated(x.snap.ID, len(files)))
 }
 
 // stray is the error of rows that are not where they were said to be.
