@@ -69,6 +69,18 @@ func (h *history) below(parent, snapshot int64) (out []metadata.ColumnInfo) {
 	return out
 }
 
+// began is the snapshot in which the table got the columns that it had in a schema version of the lake. The versions that the catalog lists for
+// the table are those that changed it; other programs also make tables for its inlined rows in versions between.
+func (h *history) began(version int64) (snapshot int64, ok bool) {
+	newest := int64(-1)
+	for v, begin := range h.schemas {
+		if v <= version && v > newest {
+			newest, snapshot, ok = v, begin, true
+		}
+	}
+	return snapshot, ok
+}
+
 // changed are the columns that a snapshot changed.
 func (h *history) changed(snapshot int64) (out []ColumnChange) {
 	before, after := h.at(snapshot-1), h.at(snapshot)

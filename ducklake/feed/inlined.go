@@ -29,7 +29,7 @@ func (s *Stream) inlinedTables(ctx context.Context, tx metadata.Tx) ([]inlinedTa
 		if r.Err() != nil {
 			return nil, r.Err()
 		}
-		begin, ok := s.history.schemas[t.version]
+		begin, ok := s.history.began(t.version)
 		if !ok {
 			return nil, fault.LakeUnreadable.Newf("the catalog does not say when schema version %d of table %d began", t.version, s.reader.table.ID)
 		}
