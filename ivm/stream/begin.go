@@ -12,7 +12,8 @@ type point struct {
 	Generation int64 `json:"generation"` // that the state is of
 	Frontier   int64 `json:"frontier"`
 	Clock      int64 `json:"clock"`     // µs since 1970 UTC
-	Published  int64 `json:"published"` // lake snapshot
+	Published  int64 `json:"published"` // lake snapshot in which what it reads shows its content at the frontier
+	Shown      int64 `json:"shown"`     // lake snapshot of the view's own publication
 	Epoch      int64 `json:"epoch"`     // of the publication that the state is acknowledged by
 	After      int64 `json:"after,omitempty"`
 	Result     Mark  `json:"result"`
@@ -58,8 +59,8 @@ func Begin(wanted int64, now catalog.Published, p point, there bool) (Beginning,
 		return Again, fmt.Sprintf("the checkpoint is of generation %d", p.Generation)
 	case p.Epoch > now.Epoch:
 		return Again, fmt.Sprintf("the checkpoint is of publication %d and the catalog of %d: the catalog was restored", p.Epoch, now.Epoch)
-	case p.Epoch == now.Epoch && p.Published != now.Snapshot:
-		return Again, fmt.Sprintf("publication %d is lake snapshot %d and the checkpoint knows it as %d: the catalog was restored", now.Epoch, now.Snapshot, p.Published)
+	case p.Epoch == now.Epoch && p.Shown != now.Snapshot:
+		return Again, fmt.Sprintf("publication %d is lake snapshot %d and the checkpoint knows it as %d: the catalog was restored", now.Epoch, now.Snapshot, p.Shown)
 	}
 	return Resume, ""
 }

@@ -8,7 +8,7 @@ import (
 
 func TestBegin(t *testing.T) {
 	served := catalog.Published{Generation: 2, Epoch: 7, Snapshot: 40}
-	is := point{Generation: 2, Epoch: 5, Published: 30, Frontier: 29}
+	is := point{Generation: 2, Epoch: 5, Published: 30, Shown: 30, Frontier: 29}
 	with := func(f func(*point)) point {
 		p := is
 		f(&p)
@@ -25,11 +25,11 @@ func TestBegin(t *testing.T) {
 		{"nothing was published", 1, catalog.Published{}, point{}, false, First},
 		{"the next generation", 3, served, is, true, First},
 		{"a checkpoint behind what is published", 2, served, is, true, Resume},
-		{"a checkpoint of what is published", 2, served, with(func(p *point) { p.Epoch, p.Published = 7, 40 }), true, Resume},
+		{"a checkpoint of what is published", 2, served, with(func(p *point) { p.Epoch, p.Shown = 7, 40 }), true, Resume},
 		{"no checkpoint", 2, served, point{}, false, Again},
 		{"of another generation", 2, served, with(func(p *point) { p.Generation = 1 }), true, Again},
 		{"ahead of a restored catalog", 2, served, with(func(p *point) { p.Epoch = 8 }), true, Again},
-		{"of another history of the catalog", 2, served, with(func(p *point) { p.Epoch, p.Published = 7, 39 }), true, Again},
+		{"of another history of the catalog", 2, served, with(func(p *point) { p.Epoch, p.Shown = 7, 39 }), true, Again},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if how, why := Begin(c.wanted, c.now, c.p, c.there); how != c.how {

@@ -121,7 +121,6 @@ func (m *member) resume(ctx context.Context, p point) error {
 			return err
 		}
 	}
-	m.pending = nil // it is published
 	m.errors = m.graph.Errors()
 	return m.healSince(ctx, p.Result.Snapshot)
 }

@@ -16,7 +16,7 @@ func (g *group) epoch(ctx context.Context) (worked bool, err error) {
 			if !slices.Contains(g.members, m) {
 				continue // what it reads was dropped with its table
 			}
-			if err := m.heal(ctx); err != nil {
+			if _, err := m.heal(ctx); err != nil {
 				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
 			}
 		}

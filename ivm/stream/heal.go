@@ -2,50 +2,60 @@ package stream
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// heal takes back what somebody else wrote into the view's table since the last publication.
-func (m *member) heal(ctx context.Context) error {
+// heal takes back what somebody else wrote into the view's table since the last publication, and says whether there was anything.
+func (m *member) heal(ctx context.Context) (bool, error) {
 	if m.fresh {
-		return nil // the difference to what is there is published anyway
+		return true, nil // the difference to what is there is published anyway
 	}
 	from := m.result.Mark().Snapshot
 	if err := m.result.Reload(ctx); err != nil {
-		return err
+		return false, err
 	}
 	to := m.result.Mark().Snapshot
 	if to <= from {
-		return nil
+		return false, nil
 	}
 	theirs := zset.New(m.graph.Layout())
 	if err := m.written(ctx, from, to, theirs); err != nil {
-		return err
+		return false, err
 	}
-	m.takeBack(theirs, from)
-	return nil
+	return m.takeBack(theirs, from), nil
 }
 
-// healSince does the same for what was written while nobody looked, between publications of ours.
+// healSince does the same for a member that has gone on from a checkpoint, when the table was as it is to be after a snapshot: pending is
+// what has changed since then, and published, unless somebody else wrote. If somebody did, perhaps between publications of ours and taken
+// back by some of them, what is missing is all of that without all that was written.
 func (m *member) healSince(ctx context.Context, from int64) error {
-	to := m.result.Mark().Snapshot
-	if to <= from {
-		return nil
+	replayed := m.pending
+	m.pending = nil
+	head, err := m.c.Source.Head(ctx)
+	if err != nil || head <= from {
+		return err
 	}
-	commits, err := m.c.Source.Commits(ctx, from, to)
+	commits, err := m.c.Source.Commits(ctx, from, head)
 	if err != nil {
 		return err
 	}
-	theirs := zset.New(m.graph.Layout())
-	for _, c := range commits {
-		if t := c.Tables[m.view.Table.ID]; t.Rows && !t.Ours {
-			if err := m.written(ctx, c.Snapshot-1, c.Snapshot, theirs); err != nil {
-				return err
-			}
-		}
+	if !slices.ContainsFunc(commits, func(c Commit) bool { t := c.Tables[m.view.Table.ID]; return t.Rows && !t.Ours }) {
+		return nil
 	}
-	m.takeBack(theirs, from)
+	if err := m.result.Reload(ctx); err != nil {
+		return err
+	}
+	written := zset.New(m.graph.Layout())
+	if err := m.written(ctx, from, m.result.Mark().Snapshot, written); err != nil {
+		return err
+	}
+	m.pending = replayed
+	m.takeBack(written, from)
+	if m.pending != nil {
+		m.pending.Consolidate()
+	}
 	return nil
 }
 
@@ -58,14 +68,15 @@ func (m *member) written(ctx context.Context, from, to int64, out *zset.Batch) e
 	})
 }
 
-func (m *member) takeBack(theirs *zset.Batch, since int64) {
+func (m *member) takeBack(theirs *zset.Batch, since int64) bool {
 	theirs.Consolidate()
 	if theirs.Len() == 0 {
-		return
+		return false
 	}
 	m.c.Log.Warn("somebody else wrote into a streaming view; that is taken back", "view", m.name(), "rows", theirs.Len(), "since snapshot", since)
 	m.figures.Healed.Add(1)
 	theirs.Negate()
 	m.delta = theirs
 	m.keep()
+	return true
 }

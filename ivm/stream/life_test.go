@@ -146,3 +146,32 @@ func TestFutureCountsLaterRowsOnly(t *testing.T) {
 	l.settle()
 	l.same("a", "SELECT 0::BIGINT AS n, NULL::DECIMAL(38,0) AS s")
 }
+
+// What somebody else wrote and what was taken back lie between the checkpoint and what is published.
+func TestHealedBeforeAnOlderCheckpoint(t *testing.T) {
+	l := newLab(t, laketest.DuckDB)
+	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o SELECT i, i FROM range(20) r(i)")
+	l.view("a", "SELECT id, v + 1 AS w FROM o")
+	l.view("b", "SELECT count(*) AS n, sum(w) AS s FROM a")
+	l.check()
+	l.stop()
+	kept := l.keep()
+	l.start()
+	l.exec("INSERT INTO o VALUES (100, 1)")
+	l.check()
+	l.exec("DELETE FROM a WHERE id < 5", "INSERT INTO a VALUES (7, 7)")
+	l.check()
+	l.exec("INSERT INTO o VALUES (101, 1)", "DELETE FROM o WHERE id = 3")
+	l.check()
+	l.stop()
+	l.back(kept)
+	l.start()
+	l.check()
+	l.stop()
+	l.exec("DELETE FROM a WHERE id = 10") // and nothing of o changes
+	l.back(kept)
+	l.start()
+	l.settle()
+	l.exec("INSERT INTO o VALUES (102, 1)")
+	l.check()
+}

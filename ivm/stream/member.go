@@ -71,7 +71,7 @@ func (m *member) name() string { return m.view.Name().String() }
 // point is where the member is.
 func (m *member) point() point {
 	return point{
-		Generation: m.generation, Frontier: m.frontier, Clock: m.clock, Published: m.published, Epoch: m.served.Epoch, After: m.after, Result: m.result.Mark(),
+		Generation: m.generation, Frontier: m.frontier, Clock: m.clock, Published: m.published, Shown: m.served.Published, Epoch: m.served.Epoch, After: m.after, Result: m.result.Mark(),
 	}
 }
 

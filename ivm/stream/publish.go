@@ -145,11 +145,19 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 	}
 	switch fault.CodeOf(err) {
 	case fault.ResultChanged:
-		for _, m := range members {
+		any := false
+		for _, m := range slices.Clone(members) {
 			if !slices.Contains(g.members, m) {
 				continue // what it reads is gone
 			}
-			if err := m.heal(ctx); err != nil {
+			foreign, err := m.heal(ctx)
+			if err != nil {
+				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
+			}
+			any = any || foreign || err != nil
+		}
+		if !any { // a row to take back is not in the table, and nobody took it away
+			for _, m := range members {
 				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
 			}
 		}
