@@ -11,6 +11,7 @@ type commitLog struct {
 	source Source
 
 	mu      sync.Mutex
+	began   int64 // what tables were touched by before is not known
 	from    int64 // commits after this snapshot are here
 	newest  int64
 	commits []Commit
@@ -22,7 +23,7 @@ type commitLog struct {
 const logKept = 4096
 
 func newCommitLog(source Source, at int64) *commitLog {
-	return &commitLog{source: source, from: at, newest: at, touched: map[int64]int64{}, foreign: map[int64]int64{}}
+	return &commitLog{source: source, began: at, from: at, newest: at, touched: map[int64]int64{}, foreign: map[int64]int64{}}
 }
 
 // head is the newest snapshot that is known.
@@ -65,6 +66,9 @@ func (l *commitLog) extend(ctx context.Context, to int64) ([]Commit, error) {
 func (l *commitLog) reached(frontier int64, tables map[int64]bool) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if frontier < l.began {
+		return frontier
+	}
 	for id := range tables {
 		if l.touched[id] > frontier {
 			return frontier
