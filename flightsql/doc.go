@@ -19,6 +19,7 @@
 //	result.go       results waiting for their one DoGet, under opaque tickets
 //	statement.go prepared.go bind.go update.go   the statement calls
 //	transaction.go ingest.go options.go          the other calls of a session
+//	subscribe.go         subscriptions: a DoGet of their own, with app_metadata and an end for readers that take nothing
 //	metadata.go tables.go keys.go sqltype.go typeinfo.go sqlinfo.go   what is in the lake, what the server can do
 //	handles.go      retained query handles: handle.go is one; submit.go poll.go fetch.go cancel.go renew.go are its life,
 //	                follow.go handlestore.go what outlives the process, spool.go its rows, ticket.go its names

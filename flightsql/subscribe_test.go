@@ -367,7 +367,7 @@ func TestSubscriptionThroughPreparedAndPolled(t *testing.T) {
 
 // A reader that takes nothing is cut off, whatever was on its way is there, and it goes on where it was.
 func TestSlowSubscriberIsCutOff(t *testing.T) {
-	_, c := sample(t, func(c *Config) { c.Limits.SlowSubscriber = 200 * time.Millisecond })
+	_, c := sample(t, func(c *Config) { c.Limits.SlowSubscriber = 3 * time.Second })
 	c.must("INSERT INTO t SELECT i, repeat('x', 50) || i FROM range(300000) r(i)")
 	s := c.subscribe("v", "")
 	s.until(1)
