@@ -31,8 +31,11 @@ func (g *group) epoch(ctx context.Context) (worked bool, err error) {
 		return false, nil
 	}
 	l, err := g.next(ctx)
-	if err != nil || l == nil {
+	if err != nil {
 		return worked, err
+	}
+	if l == nil {
+		return worked, g.reflect(ctx)
 	}
 	for _, m := range l.cluster {
 		if err := m.read(ctx, l); err != nil {

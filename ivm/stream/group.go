@@ -16,7 +16,7 @@ type group struct {
 	c       *Config
 	log     *commitLog
 	tell    func(any)
-	foreign atomic.Bool    // somebody else may have written into a result
+	foreign atomic.Bool // somebody else may have written into a result
 
 	members []*member // in topological order; the goroutine's
 	poke    chan struct{}
@@ -27,8 +27,8 @@ type group struct {
 	mu      sync.Mutex
 	tables  map[int64]bool // that are read and are no streaming views; never changed, but others take its place
 	results map[int64]bool // that are written; likewise
-	at      place         // of the members, when all that they had was published
-	placed chan struct{} // closed when that is known
+	at      place          // of the members, when all that they had was published
+	placed  chan struct{}  // closed when that is known
 }
 
 // report is what a group has to say of one of its members, which it has let go.
@@ -88,7 +88,8 @@ func (g *group) halt() []*member {
 	return g.members
 }
 
-// where is the members' common place; it waits until they have one.
+// where is the members' common place; it waits until they have one. Snapshots since then that are none of their concern count as reached: a
+// table that somebody else reads may have been made in one of them.
 func (g *group) where(ctx context.Context) (place, error) {
 	select {
 	case <-g.placed:
@@ -99,7 +100,9 @@ func (g *group) where(ctx context.Context) (place, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.at, nil
+	at := g.at
+	at.frontier = g.log.reached(at.frontier, g.tables)
+	return at, nil
 }
 
 // errMoved says that a group has ended while somebody asked for it.
@@ -204,7 +207,7 @@ func (g *group) nap() time.Duration {
 		if m.graph.Timed() {
 			sooner(m.options.Tick)
 		}
-		if m.touched && m.recorded != m.frontier {
+		if m.unsaid && m.recorded != m.frontier && !m.waiting() && !m.erring() {
 			sooner(reflectEvery)
 		}
 		if !m.waiting() && m.flight == nil && m.point() != m.saved {

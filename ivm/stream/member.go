@@ -46,7 +46,8 @@ type member struct {
 	audit       audit
 	announce    bool // nobody was told yet that it runs
 	reflectedAt time.Time
-	touched     bool  // a window has changed rows of a source since the frontier was last recorded
+	touched     bool  // a window has changed rows of a source since the newest checkpoint
+	unsaid      bool  // likewise, or it was begun, since the frontier was last recorded
 	recorded    int64 // frontier that the catalog knows
 	saved       point // what the newest checkpoint says
 	savedAt     time.Time

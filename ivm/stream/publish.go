@@ -100,7 +100,7 @@ func (g *group) commit(ctx context.Context, members []*member) (again bool, err 
 	for i, m := range members {
 		m.pending, m.fresh, m.mending = nil, false, false
 		m.served = point{Generation: done[i].Generation, Epoch: done[i].Epoch, Frontier: m.frontier, Clock: m.clock, Published: done[i].Snapshot}
-		m.recorded = m.frontier
+		m.recorded, m.unsaid = m.frontier, false
 		m.figures.published(m, time.Since(began))
 		snapshot = max(snapshot, done[i].Snapshot)
 	}
@@ -185,22 +185,19 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 // reflect makes frontiers known that have moved without output.
 func (g *group) reflect(ctx context.Context) error {
 	var moved []Change
-	still := g.still()
-	for _, m := range still {
-		if !m.touched || m.recorded == m.frontier || time.Since(m.reflectedAt) < reflectEvery {
-			continue
-		}
-		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m)})
-	}
-	if len(moved) == 0 {
+	still := slices.DeleteFunc(g.still(), func(m *member) bool { return !m.unsaid || m.recorded == m.frontier })
+	if !slices.ContainsFunc(still, func(m *member) bool { return time.Since(m.reflectedAt) >= reflectEvery }) {
 		return nil
+	}
+	for _, m := range still {
+		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m)})
 	}
 	if err := g.c.Sink.Reflect(ctx, moved); err != nil {
 		return err
 	}
 	now := time.Now()
 	for _, m := range still {
-		m.recorded, m.reflectedAt = m.frontier, now
+		m.recorded, m.reflectedAt, m.unsaid = m.frontier, now, false
 		m.served.Frontier, m.served.Clock = m.frontier, m.clock
 	}
 	return nil

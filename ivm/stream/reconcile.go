@@ -102,7 +102,7 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 		return
 	}
 	m := b.m
-	m.touched, m.recorded = true, m.served.Frontier // the catalog hears of where it is now
+	m.touched, m.unsaid, m.recorded = true, true, m.served.Frontier // the catalog hears of where it is now
 	m.mending, m.announce = sl.mending && m.erring(), true
 	if m.erring() && !m.mending {
 		r := failed(m)

@@ -82,7 +82,7 @@ func (m *member) step(ctx context.Context, l *leap) error {
 		m.errors = m.graph.Errors()
 		m.countLate()
 		m.figures.stepped(out.Len(), time.Since(began))
-		m.touched = true
+		m.touched, m.unsaid = true, true
 	}
 	m.frontier, m.clock = l.to, max(m.clock, l.clock)
 	m.published = max(m.published, l.published)

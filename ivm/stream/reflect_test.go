@@ -1,0 +1,52 @@
+package stream_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vegadb/vega-flight/ducklake/laketest"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ivm/catalog"
+)
+
+// What a view reflects is known in the catalog soon after the last of many changes without output, though nothing else happens.
+func TestChangesWithoutOutputAreReflected(t *testing.T) {
+	l := newLab(t, laketest.DuckDB)
+	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o VALUES (1, 10)")
+	l.view("top", "SELECT max(v) AS v FROM o")
+	l.check()
+	for range 5 {
+		l.exec("INSERT INTO o VALUES (2, 5)")
+		l.settle()
+	}
+	head, err := l.lake.Snapshot(l.ctx)
+	l.must(err)
+	guard := time.NewTimer(time.Minute)
+	defer guard.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for l.reflected("top").SourceVersion < head.ID {
+		select {
+		case <-tick.C:
+		case <-guard.C:
+			t.Fatalf("the catalog knows of %+v, and the lake is at %d", l.reflected("top"), head.ID)
+		}
+	}
+	if after, err := l.lake.Snapshot(l.ctx); err != nil || after.ID != head.ID {
+		t.Errorf("%v: a snapshot was made for that: %d after %d", err, after.ID, head.ID)
+	}
+}
+
+// reflected is the frontier that the catalog has of a view.
+func (l *lab) reflected(name string) (f catalog.Frontier) {
+	l.t.Helper()
+	l.must(l.lake.Store().View(l.ctx, func(tx metadata.Tx) error {
+		rows, err := tx.Query(l.ctx, `SELECT frontier FROM {M}vega_published WHERE uuid = $1`, l.views[name].UUID)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		f, err = catalog.DecodeFrontier(rows[0][0].([]byte))
+		return err
+	}))
+	return f
+}
