@@ -8,6 +8,7 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
+	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/refresh"
 	"github.com/vegadb/vega-flight/ivm/stream"
 )
@@ -84,6 +85,9 @@ func (e *Engine) defineStreaming(ctx context.Context, c Caller, s *ddl.CreateVie
 	if err == nil {
 		err = admitted(p)
 	}
+	if err == nil {
+		err = marked(set, p)
+	}
 	if err != nil {
 		return nil, "", atOption(err, s.Options)
 	}
@@ -145,4 +149,15 @@ func atOption(err error, o ddl.Options) error {
 		}
 	}
 	return err
+}
+
+// marked refuses watermarks over streaming views: what is late would depend on how their changes were put together into publications.
+func marked(set *catalog.Set, p *plan.Plan) error {
+	for _, s := range p.Sources() {
+		if v := set.ByUUID(s.UUID); v != nil && v.Kind == catalog.Streaming && s.Watermark != "" {
+			return fault.NotYetSupported.Newf("option watermark_column: %s is a streaming view, and a watermark follows tables and traditional views only", v.Name()).
+				WithHint("give the watermark to the view that reads the table")
+		}
+	}
+	return nil
 }

@@ -65,36 +65,26 @@ func kept(columns []plan.Column, table []catalog.Column) (list string, differ bo
 	return strings.Join(items, ", "), differ, nil
 }
 
-// watch gives the sources the watermark that the options ask for. watermark_column names a column of any source, or table.column; several
-// are divided by commas.
+// watch gives the sources the watermarks that the options ask for.
 func watch(sources []*plan.Source, o ddl.Options) error {
-	column, ok := o.Get("watermark_column")
-	if !ok {
-		return nil
+	marks, err := o.Watermarks()
+	if err != nil {
+		return err
 	}
-	delay := ddl.Value{Kind: ddl.Duration}
-	if d, ok := o.Get("watermark_delay"); ok {
-		delay = d
-	}
-	for _, name := range strings.Split(column.Text, ",") {
-		name = strings.TrimSpace(name)
-		table, col, qualified := strings.Cut(name, ".")
-		if !qualified {
-			table, col = "", name
-		}
+	for _, w := range marks {
 		found := false
 		for _, s := range sources {
-			if qualified && !strings.EqualFold(s.Name, table) {
+			if w.Table != "" && !strings.EqualFold(s.Name, w.Table) {
 				continue
 			}
 			for _, c := range s.Columns {
-				if strings.EqualFold(c.Name, col) {
-					s.Watermark, s.Delay, s.DelayMicros, found = c.Name, ddl.FormatDuration(delay.Duration), delay.Duration.Microseconds(), true
+				if strings.EqualFold(c.Name, w.Column) {
+					s.Watermark, s.Delay, s.DelayMicros, found = c.Name, ddl.FormatDuration(w.Delay), w.Delay.Microseconds(), true
 				}
 			}
 		}
 		if !found {
-			return fault.InvalidOption.Newf("option watermark_column names %q, which is no column that the query reads", name).
+			return fault.InvalidOption.Newf("option watermark_column names %q, which is no column that the query reads", w.Column).
 				WithHint("write the name of a source's column, or table.column")
 		}
 	}
