@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
-	"golang.org/x/term"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -72,15 +70,14 @@ func (c *client) do(ctx context.Context, sql string) error {
 
 // progress rewrites one line on a terminal and is silent elsewhere; nil clears it.
 func (c *client) progress(info *flight.PollInfo) {
-	f, ok := c.out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !terminal(c.out) {
 		return
 	}
-	fmt.Fprint(f, "\r\x1b[K")
+	fmt.Fprint(c.out, "\r\x1b[K")
 	if info != nil {
 		var meta struct{ State, Phase string }
 		_ = json.Unmarshal(info.GetInfo().GetAppMetadata(), &meta) // no metadata: the figure alone
-		fmt.Fprintf(f, "  %3.0f %% %s %s", 100*info.GetProgress(), strings.ToLower(meta.State), meta.Phase)
+		fmt.Fprintf(c.out, "  %3.0f %% %s %s", 100*info.GetProgress(), strings.ToLower(meta.State), meta.Phase)
 	}
 }
 

@@ -33,6 +33,15 @@ var datasets = []dataset{
 		"arr_delay int, carrier text, flight int, tailnum text, origin text, dest text, air_time int, distance int, hour int, minute int, time_hour time"},
 }
 
+func columnsOf(table string) string {
+	for _, d := range datasets {
+		if d.table == table {
+			return d.columns
+		}
+	}
+	return ""
+}
+
 func (d dataset) schema() *arrow.Schema {
 	types := map[string]arrow.DataType{
 		"text": arrow.BinaryTypes.String, "int": arrow.PrimitiveTypes.Int64,

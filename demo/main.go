@@ -22,6 +22,17 @@ FROM flights f JOIN airlines a USING (carrier)
 GROUP BY a.name, f.month`
 
 	cancelFlights = `DELETE FROM flights WHERE dep_time IS NULL`
+
+	createDays = `CREATE STREAMING MATERIALIZED VIEW airline_days WITH (wait_for_ready = true) AS
+SELECT a.name AS airline, f.month, f.day, count(*) AS flights, count(f.dep_time) AS departed, max(f.dep_delay) AS worst_delay
+FROM flights f JOIN airlines a USING (carrier)
+GROUP BY a.name, f.month, f.day`
+
+	createWorst = `CREATE STREAMING MATERIALIZED VIEW worst_delays WITH (wait_for_ready = true) AS
+SELECT f.month, f.day, f.dep_delay AS minutes, f.carrier, f.flight, f.origin, f.dest, f.hour, w.visib AS visibility
+FROM flights f LEFT JOIN weather w ON w.origin = f.origin AND w.time_hour = f.time_hour
+WHERE f.dep_delay > 0
+QUALIFY row_number() OVER (PARTITION BY f.month, f.day ORDER BY f.dep_delay DESC) <= 3`
 )
 
 func main() {
@@ -71,7 +82,9 @@ func story(ctx context.Context, s *server, texts map[string][]byte) error {
 		return err
 	}
 	defer c.Close()
-	fmt.Println("\nLoading the flights of 2013 from New York through Flight SQL bulk ingest:")
+	var hours []hour
+	texts["flights"], hours = split(texts["flights"], replayed)
+	fmt.Println("\nLoading the flights of 2013 from New York, but for those of March 8th, through Flight SQL bulk ingest:")
 	for _, d := range datasets {
 		r := d.read(texts[d.table])
 		err := c.ingest(ctx, d.table, r)
@@ -80,7 +93,7 @@ func story(ctx context.Context, s *server, texts map[string][]byte) error {
 			return err
 		}
 	}
-	for _, sql := range []string{
+	if err := c.doAll(ctx,
 		createRoutes,
 		createCarriers,
 		"SELECT * FROM routes ORDER BY flights DESC LIMIT 5",
@@ -90,7 +103,24 @@ func story(ctx context.Context, s *server, texts map[string][]byte) error {
 		"REFRESH MATERIALIZED VIEW carrier_delays",
 		"SELECT * FROM carrier_delays ORDER BY avg_arrival_delay DESC LIMIT 5",
 		"SELECT view, kind, trigger, state, rows_written, job_id FROM vega.jobs ORDER BY submitted_at",
-	} {
+		createDays,
+		createWorst,
+	); err != nil {
+		return err
+	}
+	if err := replay(ctx, s, hours, os.Stdout); err != nil {
+		return err
+	}
+	return c.doAll(ctx,
+		"SELECT airline, flights, departed, worst_delay FROM airline_days WHERE month = 3 AND day = 8 ORDER BY flights DESC LIMIT 5",
+		"SELECT * FROM worst_delays WHERE month = 3 AND day = 8 ORDER BY minutes DESC",
+		"SELECT view_name, state, row_count, epoch, rows_in, rows_out, staleness_ms FROM vega.streaming_views",
+	)
+}
+
+// doAll does one statement after the other.
+func (c *client) doAll(ctx context.Context, statements ...string) error {
+	for _, sql := range statements {
 		if err := c.do(ctx, sql); err != nil {
 			return err
 		}
@@ -104,14 +134,15 @@ The server goes on running. Try it:
 
 -- Command line:
 
-.build/bin/vega-flight sql %s -c "SELECT view_name, state, row_count, staleness_ms, next_refresh_at FROM vega.materialized_views"
+.build/bin/vega-flight sql %s -c "SELECT view_name, state, row_count, staleness_ms FROM vega.streaming_views"
 
 -- Python (pip install adbc-driver-flightsql pyarrow):
 
 import adbc_driver_flightsql.dbapi as flightsql
 with flightsql.connect("%s", autocommit=True) as con, con.cursor() as cur:
-    cur.execute("SELECT * FROM routes ORDER BY flights DESC LIMIT 5")
-    print(cur.fetch_arrow_table())
+    cur.execute("SUBSCRIBE TO worst_delays")  # its content, then every change
+    for batch in cur.fetch_record_batch():
+        print(batch.to_pylist())
 
 -- Go (database/sql):
 
