@@ -94,6 +94,20 @@ func (s *script) mirrored(ctx context.Context, d *datadriven.TestData) (out stri
 	if s.skip != "" || len(d.CmdArgs) > 0 && s.without[d.CmdArgs[0].Key] {
 		return d.Expected, true, nil
 	}
+	switch d.Cmd { // a view that fails shows what it had before
+	case "fail":
+		s.failing = 2
+	case "step", "clock":
+		s.failing = max(s.failing-1, 0)
+	case "rows":
+		if s.failing == 2 {
+			return d.Expected, true, nil
+		}
+	case "changes":
+		if s.failing > 0 {
+			return d.Expected, true, nil
+		}
+	}
 	switch d.Cmd {
 	case "late", "state", "explain", "refuse":
 		return d.Expected, true, nil

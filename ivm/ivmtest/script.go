@@ -54,6 +54,7 @@ type script struct {
 	cases   int
 	skip    string          // why the case is not run
 	without map[string]bool // views that are not there
+	failing int             // 2: the last step was to fail; 1: the one before it
 }
 
 func (s *script) end(t *testing.T) {

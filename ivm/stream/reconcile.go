@@ -16,7 +16,7 @@ type (
 	built struct {
 		uuid  string
 		build int64
-		m     *member
+		a     *attempt
 		err   error
 	}
 	said struct {
@@ -81,12 +81,9 @@ func (s *Supervisor) forget(ctx context.Context, uuid string, before int64) {
 func (s *Supervisor) take(ctx context.Context, b built) {
 	sl := s.slots[b.uuid]
 	if sl == nil || sl.build != b.build {
-		if b.m != nil {
-			s.end(b.m)
-		}
+		s.giveUp(b.a)
 		return
 	}
-	sl.building = nil
 	if b.err != nil {
 		if ctx.Err() != nil {
 			return
@@ -101,7 +98,10 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 		sl.block(r)
 		return
 	}
-	m := b.m
+	m := b.a.made.Swap(nil)
+	if m == nil {
+		return // everything is stopped
+	}
 	m.touched, m.unsaid, m.recorded = true, true, m.served.Frontier // the catalog hears of where it is now
 	m.mending, m.announce = sl.mending && m.erring(), true
 	if m.erring() && !m.mending {
@@ -295,13 +295,10 @@ func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Recor
 	case Discard:
 		s.stopSlot(ctx, sl, false)
 		delete(s.slots, sl.uuid)
-		err := s.c.remove(sl.uuid, 0)
-		for g := range max(sl.generation, sl.beside) {
-			err = errors.Join(err, s.c.Sink.Release(ctx, holder(sl.uuid, g+1)))
-		}
-		if err != nil {
-			s.c.Log.Warn("what is left of a streaming view that was dropped", "uuid", sl.uuid, "error", err)
-		}
+		last := s.attempts[sl.uuid]
+		delete(s.attempts, sl.uuid)
+		s.wg.Add(1)
+		go s.discard(ctx, sl.uuid, max(sl.generation, sl.beside), last)
 	}
 }
 
@@ -326,7 +323,6 @@ func (s *Supervisor) stopSlot(ctx context.Context, sl *slot, checkpoint bool) {
 func (s *Supervisor) abandon(sl *slot) {
 	sl.cancel()
 	sl.build++
-	sl.building = nil
 }
 
 // begin starts to build a member.
@@ -342,24 +338,11 @@ func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Rec
 		k.boundary = r.Boundary
 	}
 	run, cancel := context.WithCancel(ctx)
-	sl.cancel, sl.building = cancel, make(chan struct{})
+	a := &attempt{done: make(chan struct{})}
+	before := s.attempts[sl.uuid]
+	sl.cancel, s.attempts[sl.uuid] = cancel, a
 	s.wg.Add(1)
-	go s.build(run, sl.uuid, sl.build, k, sl.building)
-}
-
-// build makes a member.
-func (s *Supervisor) build(ctx context.Context, uuid string, number int64, k making, done chan struct{}) {
-	defer s.wg.Done()
-	defer close(done)
-	select {
-	case s.builders <- struct{}{}:
-	case <-ctx.Done():
-		s.tell(built{uuid: uuid, build: number, err: ctx.Err()})
-		return
-	}
-	m, err := s.c.make(ctx, k, s.targetOf(k), func(state State, r Reason) { s.tell(said{uuid, number, state, r}) })
-	<-s.builders
-	s.tell(built{uuid: uuid, build: number, m: m, err: err})
+	go s.build(run, sl.uuid, sl.build, k, a, before)
 }
 
 // targetOf is where a new member is to come to.

@@ -26,9 +26,8 @@ type slot struct {
 
 	figures *Figures
 
-	building chan struct{} // closed when the builder has ended; nil: there is none
-	build    int64         // number of the build; answers of others do not count
-	cancel   context.CancelFunc
+	build  int64 // number of the build; answers of others do not count
+	cancel context.CancelFunc
 
 	heldUntil time.Time // of a paused view: when the lake's history may expire; zero: never
 

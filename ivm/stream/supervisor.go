@@ -46,11 +46,12 @@ type Supervisor struct {
 	news chan struct{} // there is something in the queue
 
 	// The goroutine's own.
-	slots  map[string]*slot
-	groups map[*group]bool
-	asked  map[string]time.Time // when views of others were claimed last, by the first of them that belong together
-	swept  bool                 // state of views that are gone is removed
-	idle   []*member            // live, and of no group at the moment
+	slots    map[string]*slot
+	groups   map[*group]bool
+	attempts map[string]*attempt  // the last one at each view, also if it has ended
+	asked    map[string]time.Time // when views of others were claimed last, by the first of them that belong together
+	swept    bool                 // state of views that are gone is removed
+	idle     []*member            // live, and of no group at the moment
 
 	mu      sync.Mutex
 	queue   []any             // what groups and builders have to say
@@ -77,7 +78,7 @@ func New(c Config) *Supervisor {
 	}
 	s := &Supervisor{
 		c: c, poke: make(chan struct{}, 1), news: make(chan struct{}, 1), slots: map[string]*slot{}, groups: map[*group]bool{},
-		asked: map[string]time.Time{}, groupOf: map[string]*group{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
+		asked: map[string]time.Time{}, groupOf: map[string]*group{}, attempts: map[string]*attempt{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
 	}
 	s.c.s = s
 	return s
@@ -209,15 +210,9 @@ func (s *Supervisor) halt() {
 			s.park(ctx, m)
 		}
 	}
-	for _, sl := range s.slots {
-		if sl.building != nil {
-			<-sl.building
-		}
-	}
-	for _, n := range s.heard() {
-		if b, ok := n.(built); ok && b.m != nil {
-			s.end(b.m)
-		}
+	for _, a := range s.attempts {
+		<-a.done
+		s.giveUp(a)
 	}
 }
 
