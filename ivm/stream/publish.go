@@ -185,10 +185,11 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 // reflect makes frontiers known that have moved without output.
 func (g *group) reflect(ctx context.Context) error {
 	var moved []Change
-	still := slices.DeleteFunc(g.still(), func(m *member) bool { return !m.unsaid || m.recorded == m.frontier })
-	if !slices.ContainsFunc(still, func(m *member) bool { return time.Since(m.reflectedAt) >= reflectEvery }) {
+	still := slices.DeleteFunc(g.still(), func(m *member) bool { return m.recorded == m.frontier })
+	if !slices.ContainsFunc(still, func(m *member) bool { return m.unsaid && time.Since(m.reflectedAt) >= reflectEvery }) {
 		return nil
 	}
+	// All of them: who reads a view is behind what it shows, unless it is told too.
 	for _, m := range still {
 		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m)})
 	}

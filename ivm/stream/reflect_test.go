@@ -14,6 +14,7 @@ func TestChangesWithoutOutputAreReflected(t *testing.T) {
 	l := newLab(t, laketest.DuckDB)
 	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o VALUES (1, 10)")
 	l.view("top", "SELECT max(v) AS v FROM o")
+	l.view("twice", "SELECT v * 2 AS v FROM top")
 	l.check()
 	for range 5 {
 		l.exec("INSERT INTO o VALUES (2, 5)")
@@ -25,11 +26,11 @@ func TestChangesWithoutOutputAreReflected(t *testing.T) {
 	defer guard.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for l.reflected("top").SourceVersion < head.ID {
+	for min(l.reflected("top").SourceVersion, l.reflected("twice").SourceVersion) < head.ID {
 		select {
 		case <-tick.C:
 		case <-guard.C:
-			t.Fatalf("the catalog knows of %+v, and the lake is at %d", l.reflected("top"), head.ID)
+			t.Fatalf("the catalog knows of %+v and %+v, and the lake is at %d", l.reflected("top"), l.reflected("twice"), head.ID)
 		}
 	}
 	if after, err := l.lake.Snapshot(l.ctx); err != nil || after.ID != head.ID {
