@@ -36,17 +36,16 @@ type subject struct {
 // history makes random changes to tables of a lake, and the same to the oracle.
 type history struct {
 	*lab
-	r        *rand.Rand
-	tables   []*subject
-	begin    int64
-	next     int // numbers that rows are made of
-	files    int
-	alter    bool
-	rewrite  bool
-	other    *duck.Conn // commits beside, so that transactions are retried
-	did      map[string]int
-	foreign  func(sql string) error // commits a statement from elsewhere; nil for none
-	snapshot int64
+	r       *rand.Rand
+	tables  []*subject
+	begin   int64
+	next    int // numbers that rows are made of
+	files   int
+	alter   bool
+	rewrite bool
+	other   *duck.Conn // commits beside, so that transactions are retried
+	did     map[string]int
+	foreign func(sql string) error // commits a statement from elsewhere; nil for none
 }
 
 func newHistory(b *lab, seed uint64, inlining []int) *history {

@@ -205,13 +205,13 @@ func (t *tape) free() {
 			t.c.log.Warn("a file of kept rows", "err", err)
 		}
 	}
-	t.c.book(-t.size)
+	t.c.disk.Add(-t.size)
 	t.size = 0
 }
 
 // book counts bytes on disk.
 func (c *Changelog) book(n int64) error {
-	if total := c.disk.Add(n); n > 0 && total > c.DiskBytes {
+	if total := c.disk.Add(n); total > c.DiskBytes {
 		c.disk.Add(-n)
 		return fault.QuotaExceeded.Newf("the rows kept for subscribers fill the %d MiB that the server has for them", c.DiskBytes>>20).
 			WithHint("subscribe again later, or read faster")

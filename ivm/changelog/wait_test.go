@@ -51,7 +51,6 @@ func TestIdleSubscriberHearsSomething(t *testing.T) {
 		t.Errorf("heartbeats had rows: %v", plain.seen[rows:])
 	}
 	// The lake goes on elsewhere: who wants to know is told, at most at each pace.
-	rows = len(telling.seen)
 	w.exec("INSERT INTO other VALUES (1)")
 	for telling.at < w.head() {
 		telling.waiting(time.Second)

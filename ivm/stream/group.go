@@ -146,7 +146,6 @@ func (g *group) note() {
 func (g *group) run(ctx context.Context) {
 	defer close(g.done)
 	var wait time.Duration // after trouble
-	troubled := false
 	for len(g.members) > 0 {
 		select {
 		case <-g.stop:
@@ -159,15 +158,14 @@ func (g *group) run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			wait = min(max(2*wait, 50*time.Millisecond), 5*time.Second)
 			g.c.Log.Warn("streaming views cannot go on", "views", g.names(), "error", err, "again in", wait)
-			troubled = true
 			for _, m := range g.members {
 				g.tell(stalled{m.view.UUID, err})
 				m.announce = true
 			}
 		} else {
-			wait, troubled = 0, false
+			wait = 0
 		}
-		more := g.upkeep(ctx, !troubled)
+		more := g.upkeep(ctx, wait == 0)
 		if err == nil && (worked || more) {
 			continue
 		}

@@ -39,7 +39,6 @@ type lab struct {
 	sink      *lakesink.Sink
 	binder    *bind.Binder
 	dir       string
-	now       time.Time
 	views     map[string]*catalog.View // by name, as they were made
 	owner     publish.Fence
 	options   ddl.Options // of views that are made

@@ -15,7 +15,6 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/ivmtest"
-	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/refresh"
 	"github.com/vegadb/vega-flight/ivm/stream"
 )
@@ -293,11 +292,3 @@ func quiet(err error) bool {
 }
 
 var _ ivmtest.Mirror = (*mirror)(nil)
-
-// sources are the plan's tables.
-func sourcesOf(p *plan.Plan) (names []string) {
-	for _, s := range p.Sources() {
-		names = append(names, s.Name)
-	}
-	return names
-}

@@ -35,7 +35,8 @@ func BenchmarkResult(b *testing.B) {
 				began := time.Now()
 				must(b, w.publish([]*view{v}, all))
 				first := time.Since(began)
-				all, v.want = nil, zset.New(v.layout)
+				all.Reset()
+				v.want = zset.New(v.layout)
 				p := v.res.places
 				b.Logf("the first content of %d rows: %v; %.0f bytes a row", rows, first, float64(p.rows.Bytes()+p.files.Bytes()+p.dead.Bytes()+p.inlined.Bytes())/float64(rows))
 
