@@ -98,7 +98,7 @@ func (f *follower) settle(ctx context.Context) (stream.Status, error) {
 			if err := f.m.lab.rows.Control().Restart(ctx, f.view.UUID); err != nil {
 				return last, err
 			}
-			f.m.run.Changed()
+			f.m.changed()
 		case ctx.Err() != nil:
 			clock, own, seen := int64(-1), int64(-1), int64(-1)
 			if x := last.Figures; x != nil {
@@ -158,7 +158,7 @@ func (f *follower) Load(ctx context.Context, now int64, _ map[string]*zset.Batch
 func (f *follower) Again(ctx context.Context) error {
 	f.m.note("rebuilt")
 	err := f.m.lab.rows.Control().Rebuild(ctx, f.view.UUID, "")
-	f.m.run.Changed()
+	f.m.changed()
 	return err
 }
 
@@ -180,14 +180,14 @@ func (f *follower) Close() error {
 	}
 	v := *f.view
 	err := f.m.sink.Drop(f.m.ctx, []*catalog.View{&v})
-	f.m.run.Changed()
+	f.m.changed()
 	return err
 }
 
 // control changes what is wanted of the view.
 func (f *follower) control(change func(c *store.Control, uuid string) error) error {
 	err := change(f.m.lab.rows.Control(), f.view.UUID)
-	f.m.run.Changed()
+	f.m.changed()
 	return err
 }
 

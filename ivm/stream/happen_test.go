@@ -189,7 +189,7 @@ var happenings = []happening{
 
 // wait waits for nothing, or until the views have seen what there is.
 func (m *mirror) wait() error {
-	if f := m.follower(); f != nil && m.random.IntN(2) == 0 {
+	if f := m.follower(); f != nil && m.random.IntN(2) == 0 && m.run != nil {
 		_, err := f.settle(m.ctx)
 		return err
 	}
@@ -283,7 +283,7 @@ func (m *mirror) reset() error {
 			return err
 		}
 		if ok, err := m.lab.rows.Views().Update(m.ctx, row.WithDefinition(def)); ok || err != nil {
-			m.run.Changed()
+			m.changed()
 			return err
 		}
 	}

@@ -84,8 +84,18 @@ func (l *lab) must(err error) {
 	}
 }
 
+// changed tells the supervisor, if it runs, that rows of views have changed.
+func (l *lab) changed() {
+	if l.run != nil {
+		l.run.Changed()
+	}
+}
+
 func (l *lab) start() {
 	l.t.Helper()
+	if l.run != nil {
+		return
+	}
 	var err error
 	l.eval, err = evaluator.Open(l.ctx, evaluator.Config{})
 	l.must(err)
@@ -142,7 +152,7 @@ func (l *lab) view(name, query string) {
 	v.UUID = table.UUID
 	v.Def.Query = query
 	l.views[name] = v
-	l.run.Changed()
+	l.changed()
 }
 
 // settle waits until all views are at the lake's head.

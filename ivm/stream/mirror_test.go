@@ -157,7 +157,7 @@ func (m *mirror) Open(ctx context.Context, d ivmtest.Definition) (ivmtest.Mainta
 		return nil, err
 	}
 	m.made = append(m.made, f)
-	m.run.Changed()
+	m.changed()
 	return f, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -144,7 +145,7 @@ func sameColumns(t catalog.Table, used []catalog.Column, view string) error {
 			if is.ID != c.ID {
 				continue
 			}
-			if !strings.EqualFold(is.Type, c.Type) {
+			if !sameType(is.Type, c.Type) {
 				return fault.SourceChanged.Newf("column %s of table %s, which view %s reads as %s, is now %s", is.Name, t.Name, view, c.Type, is.Type).
 					WithHint("give it back its type, or drop the view and create it again")
 			}
@@ -156,6 +157,16 @@ func sameColumns(t catalog.Table, used []catalog.Column, view string) error {
 		}
 	}
 	return nil
+}
+
+// sameType compares two types as they are written: one by the lake, the other by the plan, which quotes the names of fields in other ways.
+func sameType(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	x, err1 := row.ParseType(a)
+	y, err2 := row.ParseType(b)
+	return err1 == nil && err2 == nil && x.Equal(y)
 }
 
 // remove removes what is kept of a view's generations, all or those before one.

@@ -42,7 +42,7 @@ func rebound(sources []catalog.Source, set *catalog.Set) (out []catalog.Source, 
 		columns := make([]catalog.Column, len(src.Columns))
 		for k, c := range src.Columns {
 			at := slices.IndexFunc(t.Columns, func(is catalog.Column) bool {
-				return strings.EqualFold(is.Name, c.Name) && strings.EqualFold(is.Type, c.Type)
+				return strings.EqualFold(is.Name, c.Name) && sameType(is.Type, c.Type)
 			})
 			if at < 0 {
 				return nil, false
