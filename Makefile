@@ -18,7 +18,7 @@ export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 # Packages whose tests are about concurrency: they also run under the race detector.
 RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./ivm/state ./ivm/dataflow ./flightsql/...
 
-.PHONY: help build run demo test race lint fuzz fuzz-engine bench bench-engine clean-check deps clean
+.PHONY: help build run demo test race lint fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ fuzz: deps ## fuzz every target for MINUTES in all
 
 fuzz-engine: deps ## random queries and histories against the incremental engine for MINUTES (VEGA_SEED=n begins there)
 	VEGA_MINUTES=$(MINUTES) VEGA_SHRINK=120 $(GO) test -tags $(TAGS) -timeout 0 -count=1 -run TestRandom -v ./ivm/ivmtest
+
+fuzz-stream: deps ## the same through lakes and streaming views, with faults, for MINUTES (VEGA_SEED=n begins there; VEGA_SCRIPTS='*' runs all scripts)
+	VEGA_MINUTES=$(MINUTES) $(GO) test -tags $(TAGS) -timeout 0 -count=1 -run 'TestHistories$(if $(VEGA_SCRIPTS),|TestScripts)' -v ./ivm/stream
 
 bench: build deps ## measure, both sides in one run; prints a table and writes .build/bench.json
 	$(GO) run -tags $(TAGS) ./bench $(ARGS)

@@ -48,7 +48,7 @@ func (m *mirror) told() string {
 func TestScripts(t *testing.T) {
 	pattern := os.Getenv("VEGA_SCRIPTS")
 	if pattern == "" {
-		pattern = "[ak]*"
+		pattern = "[ak]?[ci]*"
 	}
 	paths, err := filepath.Glob("../ivmtest/testdata/scripts/" + pattern)
 	if err != nil || len(paths) == 0 {
@@ -67,7 +67,7 @@ const perLake = 20
 
 // TestHistories runs random queries and histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for $VEGA_MINUTES.
 func TestHistories(t *testing.T) {
-	first, cases, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", 60), time.Time{}
+	first, cases, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", 40), time.Time{}
 	if minutes := number("VEGA_MINUTES", 0); minutes > 0 {
 		end = time.Now().Add(time.Duration(minutes) * time.Minute)
 		if os.Getenv("VEGA_SEED") == "" {
