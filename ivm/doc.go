@@ -12,6 +12,7 @@
 //	source      a lake table (perhaps a view) that a view's query reads, known by its uuid and column ids
 //	vector      the lake snapshots of the sources that a generation was computed from
 //	job         a durable piece of work; creates with data and refreshes are jobs
+//	frontier    the lake snapshot that a streaming view's content is its query's answer at
 //
 // Walk 1, CREATE: execute.go binds the query in the caller's session (Binder),
 // create.go makes table, comment and rows as one journaled operation, inserts
@@ -25,6 +26,13 @@
 // plan becomes is dataflow's graph of operators: over rows (row, zset), with
 // state (state) and expressions (eval, which alone meets DuckDB there).
 //
-// The package and all below it but the adapters (store, bind, sink/lake, eval/evaluator) know
+// Walk 4, CREATE STREAMING: streamcreate.go admits the plan and makes table and rows;
+// stream.Supervisor takes the view up, loads it and joins it to the group of the views that it reads.
+//
+// Walk 5, a change: ducklake/feed tells of a commit, source/lake makes rows of it,
+// stream's group steps its members' dataflow graphs and publishes what came of it by
+// sink/lake in one commit; changelog reads that for those who SUBSCRIBE (subscribe.go).
+//
+// The package and all below it but the adapters (store, bind, source/lake, sink/lake, eval/evaluator) know
 // no DuckDB, no lake and no protocol.
 package ivm
