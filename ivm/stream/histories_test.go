@@ -43,16 +43,23 @@ func (m *mirror) told() string {
 	return "happened:\n" + strings.Join(lines, "\n")
 }
 
-// TestScripts runs the engine's scripts with lake tables and streaming views: $VEGA_SCRIPTS is a pattern of their names, else those of
+// TestScripts runs the engine's scripts with lake tables and streaming views: $VEGA_SCRIPTS are patterns of their names, else those of
 // which few cover much.
 func TestScripts(t *testing.T) {
 	pattern := os.Getenv("VEGA_SCRIPTS")
 	if pattern == "" {
-		pattern = "[ak]?[ci]*"
+		pattern = "accounts kind*"
+		if testing.Short() {
+			pattern = "accounts"
+		}
 	}
-	paths, err := filepath.Glob("../ivmtest/testdata/scripts/" + pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("there are no scripts %s: %v", pattern, err)
+	var paths []string
+	for _, p := range strings.Fields(pattern) {
+		found, err := filepath.Glob("../ivmtest/testdata/scripts/" + p)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("there are no scripts %s: %v", p, err)
+		}
+		paths = append(paths, found...)
 	}
 	for i, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -67,7 +74,11 @@ const perLake = 20
 
 // TestHistories runs random queries and histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for $VEGA_MINUTES.
 func TestHistories(t *testing.T) {
-	first, cases, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", 40), time.Time{}
+	few := uint64(40)
+	if testing.Short() {
+		few = 5
+	}
+	first, cases, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", few), time.Time{}
 	if minutes := number("VEGA_MINUTES", 0); minutes > 0 {
 		end = time.Now().Add(time.Duration(minutes) * time.Minute)
 		if os.Getenv("VEGA_SEED") == "" {
