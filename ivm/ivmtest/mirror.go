@@ -85,11 +85,19 @@ func (l *Lab) mirror() Mirror {
 	return m
 }
 
+// unkept are cases with values that a lake cannot have, although their types are a lake's.
+var unkept = map[string]string{
+	"a_decimal_overflows": "DuckDB's sum has 39 digits, and files hold 38",
+}
+
 // mirrored runs a command of a script for views of a mirror. done says that it was all that is to be done.
 func (s *script) mirrored(ctx context.Context, d *datadriven.TestData) (out string, done bool, err error) {
 	m := s.lab.mirror()
 	if m == nil {
 		return "", false, nil
+	}
+	if why := unkept[s.name]; why != "" && s.skip == "" {
+		s.skipped(d, &Skipped{why})
 	}
 	if s.skip != "" || len(d.CmdArgs) > 0 && s.without[d.CmdArgs[0].Key] {
 		return d.Expected, true, nil

@@ -144,3 +144,25 @@ func TestStoreThatEndsIsOpenedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestTableOfAFullDiskIsAnError opens a table when the disk is full: who opens it is told, and nothing else ends.
+func TestTableOfAFullDiskIsAnError(t *testing.T) {
+	var full atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return errFull
+		}
+		return nil
+	}))
+	st := open(t, fs, "one")
+	full.Store(true)
+	if _, err := state.Open(st, "table", state.Spec{Key: row.ParseLayout("BIGINT")}, state.Part{}); !errors.Is(err, fault.StateUnreadable.Sentinel()) {
+		t.Fatalf("the error is %v", err)
+	}
+	_ = st.Close()
+	full.Store(false)
+	st = open(t, fs, "one") // nothing holds the folder
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

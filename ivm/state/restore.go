@@ -15,7 +15,8 @@ import (
 // the whole table, or of a part of its key groups, which need not be a part that
 // was written. Tables over one store must not overlap, and all are opened before
 // the first Capture.
-func Open(s *Store, name string, spec Spec, part Part) (*Table, error) {
+func Open(s *Store, name string, spec Spec, part Part) (_ *Table, err error) {
+	defer func() { s.caught(recover(), &err) }()
 	if part.To == 0 {
 		part.To = Groups
 	}
