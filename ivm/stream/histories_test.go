@@ -72,7 +72,8 @@ func TestScripts(t *testing.T) {
 // perLake is how many cases one lake sees.
 const perLake = 20
 
-// TestHistories runs random queries and histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for $VEGA_MINUTES.
+// TestHistories runs random queries and histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for $VEGA_MINUTES. With
+// $VEGA_CALM nothing else happens, which tells whether what a seed found is the engine's.
 func TestHistories(t *testing.T) {
 	few := uint64(40)
 	if testing.Short() {

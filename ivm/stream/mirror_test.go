@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ type mirror struct {
 
 func newMirror(t testing.TB, kind laketest.Kind) *mirror {
 	t.Helper()
-	m := &mirror{done: map[string]int{}, now: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()}
+	m := &mirror{calm: os.Getenv("VEGA_CALM") != "", done: map[string]int{}, now: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()}
 	m.fate = newFate()
 	m.lab = newLab(t, kind, m.fate.on)
 	m.fate.join(m.lab)
