@@ -43,6 +43,9 @@ func command(ctx context.Context, args []string) error {
 	if len(args) > 1 && args[0] == "side" {
 		return sideCommand(ctx, args[1], args[2:])
 	}
+	if len(args) > 0 && args[0] == "backfill" {
+		return backfillCommand(ctx, args[1:], os.Stdout)
+	}
 	s, err := readSettings(args)
 	if err != nil {
 		return err

@@ -28,6 +28,12 @@ type multiset struct {
 	row   []uint64
 	below int     // entries with a negative weight
 	turns []int64 // of each row: 1 if an entry came with it, −1 if one went, else 0
+
+	// of a load
+	entries       zset.Batch
+	others        []state.Ref // of each row's group in a table that is not the groups'
+	chosen        []state.Ref
+	chosenWeights []int64
 }
 
 func newMultiset(entry *projection, l *row.Layout, filters, skip []int) *multiset {

@@ -58,6 +58,8 @@ type AggregateSpec struct {
 	Evaluator GroupEvaluator // of the functions that are not native, in their order
 	Kept      []int          // fields of the rows that it is given
 	Windows   *Windows       // of groups that are windows of event time; nil: there are none
+
+	from *fromSource // nil: not known
 }
 
 // GroupEvaluator computes functions of whole groups or partitions from their rows (ivm/eval does it in DuckDB).
@@ -74,6 +76,8 @@ type aggregate struct {
 	out  *row.Layout
 	prep preparation
 	sets []*grouping
+
+	summed *Summary // what it can be loaded from
 }
 
 // NewAggregate makes an aggregation.

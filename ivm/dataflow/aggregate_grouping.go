@@ -28,6 +28,7 @@ type grouping struct {
 	shownAt    []int // for each of spec.Groups: its place in shown, or -1
 	foreign    *foreign
 	windows    *windowEnds
+	summed     *projection // the key of a row of the summary
 
 	// of the current step
 	keys    zset.Batch // of each row
@@ -37,6 +38,7 @@ type grouping struct {
 	groups  []state.Ref
 	index   []uint64 // of each ref: step<<32 | slot
 	stamp   uint32
+	filled  bool // the multisets that are not watched have taken the rows already
 	acc     []uint64
 	before  *zset.Batch
 	was     []int32 // of each group: its row in before, or one of these

@@ -82,7 +82,9 @@ func (g *grouping) fill(from, to int) {
 	keys := zset.Batch{Layout: g.key.layout, Words: g.touched.Words[from*w : to*w], Weights: g.touched.Weights[from:to], Heap: g.touched.Heap}
 	for _, m := range g.multisets {
 		m.open(&keys, g.groups[from:to], m.refs[from:to:to])
-		m.table.Warm(m.refs[from:to], nil)
+		if !g.filled {
+			m.table.Warm(m.refs[from:to], nil)
+		}
 	}
 	if g.foreign != nil {
 		g.foreign.open(g)

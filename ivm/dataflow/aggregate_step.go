@@ -115,7 +115,9 @@ func (g *grouping) change(b *zset.Batch, slots []uint32) {
 	*c = changes{slots: slots, acc: g.acc, size: g.size, keys: &g.touched}
 	c.of(b)
 	for _, m := range g.multisets {
-		m.apply(c)
+		if !g.filled || m.watch {
+			m.apply(c)
+		}
 	}
 	for _, s := range g.selections {
 		s.run(c, b.Weights)

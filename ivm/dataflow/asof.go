@@ -362,6 +362,7 @@ func (j *asof) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) erro
 
 func (j *asof) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 	left, right := &j.sides[0], &j.sides[1]
+	packed(left.table, right.table)
 	j.sides[0].emitPending(j.asm, 0, out)
 	left.table.Each(func(ref state.Ref) bool {
 		partner, _ := right.table.Find(left.table.Key(ref), left.table.Heap())

@@ -59,6 +59,7 @@ func (b *builder) aggregateSpec(n *plan.Aggregate, in int) (spec AggregateSpec, 
 	if spec.Windows, err = b.windows(n); err != nil {
 		return spec, err
 	}
+	spec.from = b.fromSource(n.Input, p)
 	spec.Input, spec.Prepare, err = p.program()
 	return spec, err
 }

@@ -14,6 +14,17 @@ type Epoch struct {
 
 	errors *errorSet
 	node   int
+	full   func(*zset.Batch) error // of Emit: takes a part of the output
+}
+
+// drain hands on what Emit has given so far when that is much, so that a large content is never whole in memory twice.
+func (e *Epoch) drain(out *zset.Batch) error {
+	if e.full == nil || out.Len() < loadRows {
+		return nil
+	}
+	err := e.full(out)
+	out.Reset()
+	return err
 }
 
 // Fail records that a row of an operator's input cannot be computed. weight is the row's: a retraction of a bad row takes its

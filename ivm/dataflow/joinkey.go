@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -29,6 +30,7 @@ type keyJoin struct {
 	pairs bool
 	asm   *assembler
 	cur   state.Cursor
+	other state.Cursor
 }
 
 func newKeyJoin(name string, s JoinSpec, t Tables) (Loader, error) {
@@ -167,47 +169,62 @@ func (j *keyJoin) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) e
 	return j.sides[i].load(ctx, e, rows, j.rules[i][unmatched])
 }
 
-func (j *keyJoin) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
+func (j *keyJoin) Emit(_ context.Context, e *Epoch, out *zset.Batch) error {
 	left, right := &j.sides[0], &j.sides[1]
+	packed(left.table, right.table)
 	for n := range j.sides {
 		j.sides[n].emitPending(j.asm, n, out)
 	}
-	var other state.Cursor
+	var err error
 	left.table.Each(func(ref state.Ref) bool {
 		partner, has := right.table.Find(left.table.Key(ref), left.table.Heap())
 		v := unmatched
 		if has {
 			v = matched
 		}
-		for more := left.first(&j.cur, ref); more; more = left.next(&j.cur) {
-			if j.rules[0][v] {
+		if j.rules[0][v] {
+			for more := left.first(&j.cur, ref); more; more = left.next(&j.cur) {
 				j.asm.solo(out, 0, j.cur.Rows, j.cur.N, j.cur.Weights, 1, left.table.Heap(), v)
 			}
-			if !has || !j.pairs {
-				continue
-			}
-			for i := range j.cur.N {
-				w := int64(1)
-				if j.cur.Weights != nil {
-					w = j.cur.Weights[i]
-				}
-				one := j.cur.Rows[i*left.layout.Words:][:left.layout.Words]
-				for more := right.first(&other, partner); more; more = right.next(&other) {
-					j.asm.pairs(out, 0, one, left.table.Heap(), w, other.Rows, other.N, other.Weights, right.table.Heap())
-				}
+		}
+		if has && j.pairs {
+			if left.size(ref) < right.size(partner) {
+				j.product(0, ref, partner, out)
+			} else {
+				j.product(1, partner, ref, out)
 			}
 		}
-		return true
+		err = e.drain(out)
+		return err == nil
 	})
-	if j.rules[1][unmatched] {
+	if j.rules[1][unmatched] && err == nil {
 		right.table.Each(func(ref state.Ref) bool {
 			if _, has := left.table.Find(right.table.Key(ref), right.table.Heap()); !has {
 				for more := right.first(&j.cur, ref); more; more = right.next(&j.cur) {
 					j.asm.solo(out, 1, j.cur.Rows, j.cur.N, j.cur.Weights, 1, right.table.Heap(), unmatched)
 				}
 			}
-			return true
+			err = e.drain(out)
+			return err == nil
 		})
 	}
-	return stores(left.table, right.table)
+	return cmp.Or(err, stores(left.table, right.table))
+}
+
+// product gives all pairs of a key: each of the rows of side n, which should be the fewer, with blocks of the other side's.
+func (j *keyJoin) product(n int, ref, partner state.Ref, out *zset.Batch) {
+	s, o := &j.sides[n], &j.sides[1-n]
+	w := s.layout.Words
+	for more := s.first(&j.cur, ref); more; more = s.next(&j.cur) {
+		for i := range j.cur.N {
+			weight := int64(1)
+			if j.cur.Weights != nil {
+				weight = j.cur.Weights[i]
+			}
+			one := j.cur.Rows[i*w:][:w]
+			for more := o.first(&j.other, partner); more; more = o.next(&j.other) {
+				j.asm.pairs(out, n, one, s.table.Heap(), weight, j.other.Rows, j.other.N, j.other.Weights, o.table.Heap())
+			}
+		}
+	}
 }

@@ -139,7 +139,11 @@ func (p *part) long(dst []uint64, hd *row.Heap, hs *row.Heap) {
 // rows grows out by n rows, whose words are undefined, and gives them.
 func (a *assembler) rows(out *zset.Batch, n int) []uint64 {
 	at := len(out.Words)
-	out.Words = slices.Grow(out.Words, n*a.words)[:at+n*a.words]
+	if at+n*a.words > cap(out.Words) {
+		out.Words = slices.Grow(out.Words, max(n*a.words, at))
+		out.Weights = slices.Grow(out.Weights, max(n, len(out.Weights)))
+	}
+	out.Words = out.Words[:at+n*a.words]
 	return out.Words[at:]
 }
 

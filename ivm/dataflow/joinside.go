@@ -301,6 +301,14 @@ func (s *side) first(c *state.Cursor, ref state.Ref) bool {
 	return c.NextBlock()
 }
 
+// size is how many blocks' rows a key has.
+func (s *side) size(ref state.Ref) int {
+	if s.counted {
+		return 1
+	}
+	return s.table.Len(ref)
+}
+
 func (s *side) next(c *state.Cursor) bool { return !s.counted && c.NextBlock() }
 
 // load takes rows of the content into the table. Loose ones are kept for Emit if it has to give them.
@@ -314,16 +322,32 @@ func (s *side) load(ctx context.Context, e *Epoch, in *zset.Batch, keepLoose boo
 	return s.fill()
 }
 
-// fill takes the prepared rows, which are content, into the table at once.
+// fill takes the prepared rows, which are content, into the table; packed puts them in their places.
 func (s *side) fill() error {
-	if s.counted || slices.ContainsFunc(s.rows.Weights, func(w int64) bool { return w <= 0 }) {
+	if s.counted || !positive(s.rows.Weights) {
+		s.table.Pack()
 		s.take()
 		return s.finish()
 	}
-	// Load sums up weights where they lie.
-	rows := zset.Batch{Layout: s.rows.Layout, Words: s.rows.Words, Weights: slices.Clone(s.rows.Weights), Heap: s.rows.Heap}
-	s.refs = s.table.Load(s.keys, &rows, s.refs)
+	s.refs = s.table.Fill(s.keys, s.rows, s.refs)
 	return s.table.Err()
+}
+
+// positive says that rows are content, of which nothing is taken back.
+func positive(weights []int64) bool {
+	for _, w := range weights {
+		if w <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// packed readies tables that were filled to be read.
+func packed(tables ...*state.Table) {
+	for _, t := range tables {
+		t.Pack()
+	}
 }
 
 // emitPending gives the loose rows that were loaded.

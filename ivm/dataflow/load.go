@@ -3,6 +3,8 @@ package dataflow
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -17,6 +19,16 @@ const loadRows = 1 << 16
 // An operator with state is loaded with what its inputs' operators emit, not with what a query over the sources would give:
 // sums of floats and choices among ties may differ from query to query, and the first retraction would name a row that is not there.
 func (g *Graph) Load(ctx context.Context, now int64, read func(i int, take func(*zset.Batch) error) error) (*zset.Batch, error) {
+	out, err := g.LoadFrom(ctx, now, rowsOnly(read))
+	if err == nil {
+		out.Consolidate()
+	}
+	return out, err
+}
+
+// LoadFrom is Load from contents that can also be summarised, so that an aggregation over one source need not read all its rows.
+// Equal rows of the output may come several times, each with its weight.
+func (g *Graph) LoadFrom(ctx context.Context, now int64, from Contents) (*zset.Batch, error) {
 	if g.stepped {
 		return nil, fmt.Errorf("dataflow: a graph that has stepped cannot be loaded")
 	}
@@ -31,13 +43,12 @@ func (g *Graph) Load(ctx context.Context, now int64, read func(i int, take func(
 		}
 		n.out.Reset()
 	}
-	if err := l.run(ctx, read); err != nil {
+	if err := l.run(ctx, from); err != nil {
 		g.broken = err
 		return nil, err
 	}
 	g.done()
 	out := g.nodes[g.last].out
-	out.Consolidate()
 	return out, nil
 }
 
@@ -52,7 +63,7 @@ type loading struct {
 // port is an input of a node.
 type port struct{ node, input int }
 
-func (l *loading) run(ctx context.Context, read func(int, func(*zset.Batch) error) error) error {
+func (l *loading) run(ctx context.Context, from Contents) error {
 	source := 0
 	for i, n := range l.graph.nodes {
 		if err := ctx.Err(); err != nil {
@@ -61,8 +72,11 @@ func (l *loading) run(ctx context.Context, read func(int, func(*zset.Batch) erro
 		if n.op == nil {
 			at := source
 			source++
-			take := func(b *zset.Batch) error { return l.give(ctx, i, b) }
-			if err := read(at, take); err != nil {
+			done, err := l.summarise(ctx, i, at, from)
+			if err == nil && !done {
+				err = from.Rows(at, func(b *zset.Batch) error { return l.give(ctx, i, b) })
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", n.name, err)
 			}
 			continue
@@ -71,19 +85,35 @@ func (l *loading) run(ctx context.Context, read func(int, func(*zset.Batch) erro
 		if !ok {
 			continue
 		}
-		out := zset.New(op.Layout())
-		l.epoch.node = i
-		if err := op.Emit(ctx, l.epoch, out); err != nil {
-			return fmt.Errorf("%s: %w", n.name, err)
-		}
-		if op.Cancels() {
-			out.Consolidate()
-		}
-		if err := l.give(ctx, i, out); err != nil {
+		if err := l.emit(ctx, i, op); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emit gives an operator's content to its readers, in parts. What leaves the graph is put in place at once.
+func (l *loading) emit(ctx context.Context, i int, op Loader) error {
+	e := *l.epoch
+	e.node = i
+	out := zset.New(op.Layout())
+	if i == l.graph.last {
+		out = l.graph.nodes[i].out
+	} else {
+		var turn sync.Mutex // shards give side by side
+		e.full = func(part *zset.Batch) error {
+			turn.Lock()
+			defer turn.Unlock()
+			return l.give(ctx, i, part)
+		}
+	}
+	if err := op.Emit(ctx, &e, out); err != nil {
+		return fmt.Errorf("%s: %w", l.graph.nodes[i].name, err)
+	}
+	if i == l.graph.last {
+		return nil
+	}
+	return l.give(ctx, i, out)
 }
 
 // give hands rows of a node to all that read it.
@@ -92,7 +122,12 @@ func (l *loading) give(ctx context.Context, node int, rows *zset.Batch) error {
 		return nil
 	}
 	if node == l.graph.last {
-		l.graph.nodes[node].out.AppendBatch(rows)
+		out := l.graph.nodes[node].out
+		if len(out.Words)+len(rows.Words) > cap(out.Words) {
+			out.Words = slices.Grow(out.Words, len(out.Words)+len(rows.Words))
+			out.Weights = slices.Grow(out.Weights, len(out.Weights)+len(rows.Weights))
+		}
+		out.AppendBatch(rows)
 	}
 	for _, p := range l.readers[node] {
 		n := l.graph.nodes[p.node]

@@ -126,10 +126,14 @@ func (s *sharded) Load(ctx context.Context, e *Epoch, input int, rows *zset.Batc
 
 // Emit gives what all shards have.
 func (s *sharded) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
-	return s.each(aloneRows+1, out, func(i int, out *zset.Batch) error {
+	err := s.each(aloneRows+1, out, func(i int, out *zset.Batch) error {
 		mine := *e
 		return s.parts[i].(Loader).Emit(ctx, &mine, out)
 	})
+	for i, o := range s.outs { // a content may be much larger than any change
+		s.outs[i] = zset.New(o.Layout)
+	}
+	return err
 }
 
 // each runs do for every shard, side by side when there is enough to do, and puts their outputs together.
@@ -153,6 +157,11 @@ func (s *sharded) each(rows int, out *zset.Batch, do func(i int, out *zset.Batch
 	if err := errors.Join(s.errs...); err != nil || out == nil {
 		return err
 	}
+	total := 0
+	for _, o := range s.outs {
+		total += o.Len()
+	}
+	out.Words, out.Weights = slices.Grow(out.Words, total*out.Layout.Words), slices.Grow(out.Weights, total)
 	for _, o := range s.outs {
 		out.AppendBatch(o)
 	}

@@ -190,6 +190,7 @@ func (j *single) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) er
 
 // Emit reports the errors, too: they depend on both sides.
 func (j *single) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
+	packed(j.sides[0].table, j.sides[1].table)
 	j.sides[0].emitPending(j.asm, 0, out)
 	err := eachKey(&j.sides[0], &j.sides[1], func(rows *zset.Batch, refs []state.Ref) error {
 		return j.content(ctx, e, rows, refs, 1, true, out)

@@ -173,6 +173,7 @@ func (t *topK) Load(ctx context.Context, e *Epoch, _ int, rows *zset.Batch) erro
 
 func (t *topK) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 	l, table := t.p.entry.layout, t.p.table
+	packed(table)
 	var err error
 	table.Each(func(ref state.Ref) bool {
 		t.key = table.Key(ref)

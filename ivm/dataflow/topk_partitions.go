@@ -134,7 +134,7 @@ func (p *partitions) drop(ref state.Ref) {
 	}
 }
 
-// load takes rows in without output.
+// load takes rows in without output; the table is to be packed before it is read.
 func (p *partitions) load(b *zset.Batch) {
 	p.entry.all(&p.rows, b)
 	if p.all {
@@ -145,7 +145,7 @@ func (p *partitions) load(b *zset.Batch) {
 	} else {
 		p.key.all(&p.keys, b)
 	}
-	p.refs = p.table.Load(&p.keys, &p.rows, p.refs)
+	p.refs = p.table.Fill(&p.keys, &p.rows, p.refs)
 }
 
 // peers says that two entries have the same order row.

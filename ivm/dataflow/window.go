@@ -291,6 +291,7 @@ func (w *window) Load(ctx context.Context, e *Epoch, _ int, rows *zset.Batch) er
 }
 
 func (w *window) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
+	packed(w.p.table)
 	var all []state.Ref
 	w.p.table.Each(func(ref state.Ref) bool {
 		all = append(all, ref)

@@ -201,7 +201,7 @@ func compose(outer, inner []Expr) ([]Expr, bool) {
 	}
 	out := make([]Expr, len(outer))
 	for i, e := range outer {
-		out[i] = substitute(e, inner)
+		out[i] = Substitute(e, inner)
 	}
 	return out, true
 }
@@ -219,8 +219,8 @@ func cheap(e Expr) bool {
 	return false
 }
 
-// substitute puts expressions in the place of columns.
-func substitute(e Expr, by []Expr) Expr {
+// Substitute puts expressions in the place of columns.
+func Substitute(e Expr, by []Expr) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		if r, ok := x.(*ColumnRef); ok {
 			return by[r.Index]
@@ -391,7 +391,7 @@ func lift(n Node) Node {
 		es := n.exprs()
 		out := make([]Expr, len(es))
 		for i, e := range es {
-			out[i] = substitute(e, p.Exprs)
+			out[i] = Substitute(e, p.Exprs)
 		}
 		below := n.withExprs(out)
 		if d, ok := below.(*DistinctRows); ok {

@@ -66,15 +66,15 @@ func uncorrelate(j *Join, need []bool) *Project {
 	out := &Join{Kind: j.Kind, Left: outer, Right: x, Pos: j.Pos}
 	var residual []Expr
 	for _, c := range inner.Conditions {
-		left := substitute(c.Left, columns[:li])
-		right := substitute(c.Right, columns[li:])
+		left := Substitute(c.Left, columns[:li])
+		right := Substitute(c.Right, columns[li:])
 		residual = append(residual, compare(c.Op, left, right, NoPosition))
 	}
 	for _, p := range append(Conjuncts(inner.Residual), preds...) {
-		residual = append(residual, substitute(p, columns))
+		residual = append(residual, Substitute(p, columns))
 	}
 	for _, c := range rest {
-		residual = append(residual, compare(c.Op, c.Left, substitute(substitute(c.Right, rowExprs), columns), NoPosition))
+		residual = append(residual, compare(c.Op, c.Left, Substitute(Substitute(c.Right, rowExprs), columns), NoPosition))
 	}
 	out.Residual = AndAll(residual)
 	cols := j.Columns()
@@ -85,7 +85,7 @@ func uncorrelate(j *Join, need []bool) *Project {
 		p.Exprs = append(p.Exprs, &ColumnRef{Typed{boolean, NoPosition}, width, "mark"})
 	default:
 		for i, e := range rowExprs {
-			moved := substitute(e, columns)
+			moved := Substitute(e, columns)
 			if _, own := moved.(*ColumnRef); j.Kind.padsRight() && (!own || sides(moved, width) != 2) {
 				// It would have to be NULL in a padded row.
 				if need[width+i] {
@@ -143,7 +143,7 @@ func below(n Node) (j *Join, columns, preds []Expr) {
 		}
 		out := make([]Expr, len(n.Exprs))
 		for i, e := range n.Exprs {
-			out[i] = substitute(e, columns)
+			out[i] = Substitute(e, columns)
 		}
 		return j, out, preds
 	case *Filter:
@@ -152,7 +152,7 @@ func below(n Node) (j *Join, columns, preds []Expr) {
 			return nil, nil, nil
 		}
 		for _, p := range Conjuncts(n.Pred) {
-			preds = append(preds, substitute(p, columns))
+			preds = append(preds, Substitute(p, columns))
 		}
 		return j, columns, preds
 	}
@@ -210,12 +210,12 @@ func uncorrelateLeft(j *Join, outer *Shared, inner *Join, rowExprs, preds []Expr
 		out.Kind = Single
 	}
 	for _, c := range inner.Conditions {
-		out.Conditions = append(out.Conditions, Condition{substitute(c.Left, d.Exprs), c.Right, c.Op})
+		out.Conditions = append(out.Conditions, Condition{Substitute(c.Left, d.Exprs), c.Right, c.Op})
 	}
-	out.Residual = substitute(inner.Residual, columns)
+	out.Residual = Substitute(inner.Residual, columns)
 	p := &Project{Input: out, Exprs: allRefs(outer.Columns()), Names: names(j.Columns())}
 	for _, e := range rowExprs {
-		p.Exprs = append(p.Exprs, substitute(e, columns))
+		p.Exprs = append(p.Exprs, Substitute(e, columns))
 	}
 	return p
 }

@@ -37,7 +37,7 @@ type backing struct {
 	leaves                  uint32 // numbers of leaves that were given
 	key, val                []byte
 	scratch                 *zset.Batch
-	order                   []int32
+	given                   *filling
 	part                    *part // what the checkpoint in flight has of the table
 	err                     error
 }

@@ -1,9 +1,6 @@
 package state
 
 import (
-	"slices"
-
-	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
@@ -11,146 +8,71 @@ import (
 // Entries of keys that have none yet are sorted and packed into blocks, which
 // costs a fraction of adding them one by one. It gives the keys' refs.
 func (t *Table) Load(keys, entries *zset.Batch, refs []Ref) []Ref {
-	refs = t.UpsertAll(keys, refs)
-	var l loader
-	l.group(refs, t.next)
-	for from := 0; from < len(l.order); {
-		ref := refs[l.order[from]]
-		to := from + 1
-		for to < len(l.order) && refs[l.order[to]] == ref {
-			to++
-		}
-		t.loadKey(ref, l.order[from:to], entries)
-		from = to
-	}
+	refs = t.Fill(keys, entries, refs)
+	t.Pack()
 	return refs
 }
 
-// loader orders rows by key.
-type loader struct {
-	order []int32
-}
-
-// group orders the rows by ref, and those of a ref as they come.
-func (l *loader) group(refs []Ref, most uint32) {
-	l.order = make([]int32, len(refs))
-	if int(most) > 4*len(refs)+1024 { // few rows for a large table
-		for i := range l.order {
-			l.order[i] = int32(i)
-		}
-		slices.SortStableFunc(l.order, func(a, b int32) int { return int(refs[a]) - int(refs[b]) })
-		return
-	}
-	start := make([]int32, most+1)
-	for _, r := range refs {
-		start[r+1]++
-	}
-	for i := 1; i < len(start); i++ {
-		start[i] += start[i-1]
-	}
-	for i, r := range refs {
-		l.order[start[r]] = int32(i)
-		start[r]++
-	}
-}
-
-// loadKey adds the rows of a key.
-func (t *Table) loadKey(ref Ref, order []int32, entries *zset.Batch) {
-	r := t.rec(ref)
-	m := r[t.meta:]
-	if len(order) == 1 || m[metaCount] != 0 {
-		for _, i := range order {
-			t.Add(ref, entries.Row(int(i)), entries.Heap, entries.Weights[i])
-		}
-		return
-	}
-	if t.store != nil {
-		t.dirty(ref, r)
-	}
-	w := t.ew
-	less := func(a, b int32) int {
-		return t.cmpOutside(entries.Words[int(a)*w:int(a)*w+w], entries.Words[int(b)*w:int(b)*w+w], entries.Heap)
-	}
-	if !slices.IsSortedFunc(order, less) {
-		slices.SortFunc(order, less)
-	}
-	t.pack(m, order, entries)
-}
-
-// cmpOutside orders two entries from outside.
-func (t *Table) cmpOutside(a, b []uint64, h *row.Heap) int {
-	if !t.vars {
-		return t.cmp(a, b, h)
-	}
-	at := t.en
-	for _, i := range t.spec.Entry.Vars {
-		o := t.spec.Entry.Off[i]
-		if c := row.CompareWords(a[at:o], b[at:o]); c != 0 {
-			return c
-		}
-		if c := row.CompareVar(a[o], a[o+1], h, b[o], b[o+1], h); c != 0 {
-			return c
-		}
-		at = o + 2
-	}
-	if c := row.CompareWords(a[at:], b[at:]); c != 0 {
-		return c
-	}
-	return row.CompareWords(a[:t.en], b[:t.en])
-}
-
 // pack makes the entries of a key that has none, from rows in order.
-func (t *Table) pack(m []uint64, order []int32, entries *zset.Batch) {
-	// Equal rows become one, in place: order and the first one's weight.
-	n, w := 0, t.ew
+func (t *Table) pack(m []uint64, places []place, f *filling) {
+	// Equal rows become one, in place: the first one's weight.
+	n := 0
 	total := int64(0)
-	for k := 0; k < len(order); {
-		i := int(order[k])
-		weight := entries.Weights[i]
-		a := entries.Words[i*w : i*w+w]
-		for k++; k < len(order); k++ {
-			j := int(order[k])
-			if t.cmpOutside(a, entries.Words[j*w:j*w+w], entries.Heap) != 0 {
+	for k := 0; k < len(places); {
+		first := places[k]
+		weight := f.weight(first.row)
+		a := f.entry(t, first.row)
+		same := k + 1
+		for ; same < len(places) && places[same].word == first.word; same++ {
+			b := f.entry(t, places[same].row)
+			if t.cmp(a, b, &t.heap) != 0 {
 				break
 			}
-			weight += entries.Weights[j]
+			weight += f.weight(places[same].row)
+			t.freeRows(b, 1)
 		}
-		if weight != 0 {
-			entries.Weights[i] = weight
-			order[n] = int32(i)
+		if weight == 0 {
+			t.freeRows(a, 1)
+		} else {
+			if same > k+1 {
+				f.setWeight(first.row, weight)
+			}
+			places[n] = first
 			n++
 			total += weight
 		}
+		k = same
 	}
-	order = order[:n]
+	places = places[:n]
 	m[metaTotal] = uint64(total)
 	switch {
 	case n == 0:
 	case n == 1 && t.inline:
 		m[metaCount] = 1
-		t.putEntry(m[metaArea:metaArea+w], entries.Row(int(order[0])), entries.Heap)
+		copy(m[metaArea:metaArea+t.ew], f.entry(t, places[0].row))
 	case n <= t.alone():
 		m[metaCount] = 1<<heightShift | uint64(n)
-		m[metaArea], _ = t.packLeaf(order, entries)
+		m[metaArea], _ = t.packLeaf(places, f)
 	default:
-		t.packTree(m, order, entries)
+		t.packTree(m, places, f)
 	}
 }
 
-func (t *Table) packLeaf(order []int32, entries *zset.Batch) (leaf uint64, total int64) {
+func (t *Table) packLeaf(places []place, f *filling) (leaf uint64, total int64) {
 	ones := true
-	for _, i := range order {
-		total += entries.Weights[i]
-		ones = ones && entries.Weights[i] == 1
+	for _, p := range places {
+		w := f.weight(p.row)
+		total += w
+		ones = ones && w == 1
 	}
-	leaf = t.newLeaf(t.capFor(len(order)), !ones)
+	leaf = t.newLeaf(t.capFor(len(places)), !ones)
 	b := t.block(leaf)
-	for k, i := range order {
-		t.putEntry(b[k*t.ew:(k+1)*t.ew], entries.Row(int(i)), entries.Heap)
+	for k, p := range places {
+		copy(b[k*t.ew:(k+1)*t.ew], f.entry(t, p.row))
 	}
 	if ws := t.weights(leaf); ws != nil {
-		for k, i := range order {
-			ws[k] = uint64(entries.Weights[i])
+		for k, p := range places {
+			ws[k] = uint64(f.weight(p.row))
 		}
 	}
 	return leaf, total
@@ -165,14 +87,14 @@ type grower struct {
 // packed leaves are seven eighths full, so that the next entries do not split all of them.
 const packedOf8 = 7
 
-func (t *Table) packTree(m []uint64, order []int32, entries *zset.Batch) {
+func (t *Table) packTree(m []uint64, places []place, f *filling) {
 	g := grower{t: t}
-	n := len(order)
+	n := len(places)
 	size := max(t.most()*packedOf8/8, 1)
 	leaves := (n + size - 1) / size
 	for k := range leaves {
 		from, to := n*k/leaves, n*(k+1)/leaves
-		leaf, total := t.packLeaf(order[from:to], entries)
+		leaf, total := t.packLeaf(places[from:to], f)
 		s := [slotWords]uint64{leaf, t.newLeafID() | uint64(to-from), uint64(total)}
 		t.touch(s[:])
 		g.add(0, t.block(leaf)[t.en]&t.mask0, s)

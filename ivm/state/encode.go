@@ -101,12 +101,21 @@ func (t *Table) readEntries(p []byte) (*zset.Batch, error) {
 	return b, nil
 }
 
-// all is the order 0, 1, … of n rows.
-func (b *backing) all(n int) []int32 {
-	for i := len(b.order); i < n; i++ {
-		b.order = append(b.order, int32(i))
+// given makes a filling of rows in order.
+func (t *Table) given(b *zset.Batch) (*filling, []place) {
+	f := t.store.given
+	if f == nil {
+		f = &filling{pieces: make([]piece, 1)}
+		t.store.given = f
 	}
-	return b.order[:n]
+	p := &f.pieces[0]
+	*p = piece{words: p.words[:0]}
+	t.fillPiece(p, b, 0, b.Len())
+	f.places = f.places[:0]
+	for i := range b.Len() {
+		f.places = append(f.places, place{t.first(f.entry(t, uint32(i))), uint32(i)})
+	}
+	return f, f.places
 }
 
 // readRecord fills a record from its value; tree says that its leaves are still to come.
@@ -132,7 +141,8 @@ func (t *Table) readRecord(r []uint64, p []byte) (tree bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t.pack(m, t.store.all(b.Len()), b)
+	f, places := t.given(b)
+	t.pack(m, places, f)
 	return false, nil
 }
 
@@ -145,6 +155,7 @@ func (t *Table) readLeaf(id uint32, p []byte) (s [slotWords]uint64, err error) {
 	if b.Len() == 0 || b.Len() > t.most() {
 		return s, damaged("a leaf")
 	}
-	leaf, total := t.packLeaf(t.store.all(b.Len()), b)
+	f, places := t.given(b)
+	leaf, total := t.packLeaf(places, f)
 	return [slotWords]uint64{leaf | leafStored | leafUsed, uint64(id)<<32 | uint64(b.Len()), uint64(total)}, nil
 }

@@ -180,3 +180,25 @@ func (x *treeReader) finish(t *Table, r []uint64) error {
 	x.slots = x.slots[:0]
 	return nil
 }
+
+// cmpOutside orders two entries from outside.
+func (t *Table) cmpOutside(a, b []uint64, h *row.Heap) int {
+	if !t.vars {
+		return t.cmp(a, b, h)
+	}
+	at := t.en
+	for _, i := range t.spec.Entry.Vars {
+		o := t.spec.Entry.Off[i]
+		if c := row.CompareWords(a[at:o], b[at:o]); c != 0 {
+			return c
+		}
+		if c := row.CompareVar(a[o], a[o+1], h, b[o], b[o+1], h); c != 0 {
+			return c
+		}
+		at = o + 2
+	}
+	if c := row.CompareWords(a[at:], b[at:]); c != 0 {
+		return c
+	}
+	return row.CompareWords(a[:t.en], b[:t.en])
+}

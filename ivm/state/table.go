@@ -48,6 +48,8 @@ type Table struct {
 
 	hashes []uint64 // scratch of batch calls
 
+	filling *filling // what Fill took and Pack has not packed
+
 	warmed uint64 // so that nobody leaves out the reads of Warm
 
 	store *backing // nil: memory only
@@ -102,6 +104,7 @@ func (t *Table) reset() {
 	t.recMask = 1<<t.recShift - 1
 	t.index.reset()
 	t.heap = row.Heap{}
+	t.filling = nil
 	for i := range t.slabs {
 		t.slabs[i].head = 0
 	}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/eval/evaluator"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+var sumTables = []table{{name: "s", columns: []column{
+	{"k", "VARCHAR", 0}, {"g", "INTEGER", 0}, {"a", "BIGINT", 0}, {"d", "DECIMAL(9,2)", 0}, {"b", "BOOLEAN", 0}, {"u", "UBIGINT", 0},
+	{"t", "DATE", 0}, {"f", "DOUBLE", 0}, {"h", "HUGEINT", 0}, {"n", "TINYINT", 0},
+}}}
+
+const sumRows = `CREATE OR REPLACE TABLE s AS SELECT
+	CASE WHEN i % 11 = 0 THEN NULL ELSE repeat('long text ', (i % 3)::BIGINT) || (i % 7) END AS k,
+	CASE WHEN i % 13 = 0 THEN NULL ELSE (i % 5 - 2)::INTEGER END AS g,
+	CASE WHEN i % 17 = 0 THEN NULL WHEN i % 3 = 0 THEN 9223372036854775807 - i ELSE -9223372036854775807 + i END AS a,
+	CASE WHEN i % 19 = 0 THEN NULL ELSE ((hash(i) % 1999999999)::BIGINT - 999999999)::DECIMAL(18,0) / 100 END::DECIMAL(9,2) AS d,
+	CASE WHEN i % 4 = 0 THEN NULL ELSE i % 3 = 0 END AS b,
+	18446744073709551615 - i::UBIGINT AS u,
+	DATE '2024-02-28' + (i % 9)::INTEGER AS t,
+	i / 3.0 AS f, i::HUGEINT * 1000000000000000000 AS h, (i % 256 - 128)::TINYINT AS n
+	FROM range(3000) r(i)`
+
+// summedViews are views, and whether sums are enough for their states.
+var summedViews = []struct {
+	view   string
+	summed bool
+}{
+	{"SELECT count(*) FROM s", true},
+	{"SELECT count(*), sum(a), avg(a) FROM s", true},
+	{"SELECT sum(a) FROM s WHERE g > 100", true},
+	{"SELECT g, count(*), count(a), sum(a), sum(n), avg(d), sum(d) FROM s GROUP BY g", true},
+	{"SELECT k, g, sum(d), count(DISTINCT 1) FILTER (WHERE false) FROM s GROUP BY k, g", false},
+	{"SELECT k, sum(d) FROM s GROUP BY k", true},
+	{"SELECT t, sum(a) FILTER (WHERE b), count(*) FILTER (WHERE d > 0 AND b), avg(n) FILTER (WHERE NOT b) FROM s GROUP BY t", true},
+	{"SELECT g + 1 AS x, sum(a // 2), sum(n * 2) FROM s WHERE d IS NOT NULL GROUP BY x", true},
+	{"SELECT b, sum(g) FROM s WHERE k <> '3' AND (g < 2 OR g IS NULL) GROUP BY b HAVING count(*) > 3", true},
+	{"SELECT u, h, count(*) FROM s GROUP BY u, h", true},
+	{"SELECT g, count(*) FROM s WHERE a // n > 0 GROUP BY g", true},
+	{"SELECT g, sum(n) FROM s WHERE (n + 100)::TINYINT > 0 GROUP BY g", true}, // fails for some rows, which are errors then
+	{"SELECT g, sum(h) FROM s GROUP BY g", false},
+	{"SELECT g, sum(u) FROM s GROUP BY g", false}, // of HUGEINTs
+	{"SELECT g, sum(f) FROM s GROUP BY g", false},
+	{"SELECT f, count(*) FROM s GROUP BY f", false},
+	{"SELECT g, max(a) FROM s GROUP BY g", false},
+	{"SELECT g, count(DISTINCT a) FROM s GROUP BY g", false},
+	{"SELECT g, k, sum(a) FROM s GROUP BY ROLLUP (g, k)", false},
+	{"SELECT x.g, sum(y.a) FROM s x JOIN s y USING (g) WHERE x.a = 4 GROUP BY x.g", false},
+	{"SELECT g, sum(a) FROM s GROUP BY g UNION ALL SELECT g, sum(a) FROM s GROUP BY g", false},
+}
+
+// TestStateFromSums: state that DuckDB's sums were loaded into goes on like state that rows were loaded or stepped into, down to nothing.
+func TestStateFromSums(t *testing.T) {
+	ctx := t.Context()
+	db, err := duck.Open("", duck.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	b := &backfill{workers: 2}
+	if b.conn, err = db.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	defer b.conn.Close()
+	if b.eval, err = evaluator.Open(ctx, evaluator.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.eval.Close()
+	if _, err := b.conn.Exec(ctx, sumRows); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range summedViews {
+		for _, shards := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s/%d", c.view, shards), func(t *testing.T) { stateFromSums(t, b, c.view, c.summed, shards) })
+		}
+	}
+}
+
+// summing counts the summaries that were given.
+type summing struct {
+	backfillTables
+	given int
+}
+
+func (s *summing) Summary(q *dataflow.Summary, take func(*zset.Batch) error) error {
+	s.given++
+	return s.backfillTables.Summary(q, take)
+}
+
+func stateFromSums(t *testing.T, b *backfill, view string, summed bool, shards int) {
+	ctx := context.Background()
+	p, err := planOf(ctx, &workload{name: "s", tables: sumTables, view: view})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var graphs [3]*dataflow.Graph // loaded from sums, loaded from rows, stepped
+	var inputs []dataflow.Input
+	for i := range graphs {
+		if graphs[i], inputs, err = dataflow.Build(ctx, p, dataflow.BuildOptions{Evaluator: b.eval, Groups: b.eval, Parallelism: shards}); err != nil {
+			t.Fatal(err)
+		}
+		defer graphs[i].Close()
+	}
+	from := &summing{backfillTables: backfillTables{ctx, b, inputs}}
+	rows := func(sql string, sign int64) []*zset.Batch {
+		out := make([]*zset.Batch, len(inputs))
+		for i, in := range inputs {
+			out[i] = zset.New(in.Layout())
+			if err := b.read(ctx, from.columns(i, false)+sql, zset.New(in.Layout()), func(part *zset.Batch) error {
+				out[i].AppendBatch(part)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if sign < 0 {
+				out[i].Negate()
+			}
+		}
+		return out
+	}
+	same := func(step string, outs [3]*zset.Batch) {
+		t.Helper()
+		texts := [3]string{}
+		for i, o := range outs {
+			o = o.Clone()
+			o.Consolidate()
+			texts[i] = o.Print() + fmt.Sprint(graphs[i].Errors())
+		}
+		if texts[0] != texts[2] || texts[1] != texts[2] {
+			t.Fatalf("%s: from sums:\n%s\nfrom rows:\n%s\nstepped:\n%s", step, texts[0], texts[1], texts[2])
+		}
+	}
+	var outs [3]*zset.Batch
+	if outs[0], err = graphs[0].LoadFrom(ctx, 0, from); err != nil {
+		t.Fatal(err)
+	}
+	if summed != (from.given > 0) {
+		t.Fatalf("%d summaries were asked for", from.given)
+	}
+	if outs[1], err = graphs[1].Load(ctx, 0, from.Rows); err != nil {
+		t.Fatal(err)
+	}
+	if outs[2], err = graphs[2].Step(ctx, 0, rows("", 1)...); err != nil {
+		t.Fatal(err)
+	}
+	same("loaded", outs)
+	for i, change := range []struct {
+		where string
+		sign  int64
+	}{{" WHERE rowid % 3 = 0", -1}, {" WHERE rowid % 6 = 0", 1}, {" WHERE rowid % 3 <> 0", -1}, {" WHERE rowid % 6 = 0", -1}} {
+		for k, g := range graphs {
+			if outs[k], err = g.Step(ctx, 0, rows(change.where, change.sign)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(fmt.Sprint("change ", i+1), outs)
+	}
+}

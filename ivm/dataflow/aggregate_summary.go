@@ -1,0 +1,222 @@
+package dataflow
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/state"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+var errNoSummary = errors.New("dataflow: there are no summaries here")
+
+// sumSQL is what an accumulator is over many rows: queries whose results are its words' parts, and their types.
+type summable interface {
+	accumulator
+	// queries are over the SQL of the argument; filter is "" or a FILTER clause.
+	queries(arg, filter string) (sql []string, types []row.Type)
+	// put adds the results, which are fields of r from i on, to the state.
+	put(p []uint64, l *row.Layout, r []uint64, i int)
+	// argument is where the prepared row has it; false: it has none.
+	argument() (cell, bool)
+}
+
+var countType = row.Type{Kind: row.Int64}
+
+func (*countRows) argument() (cell, bool) { return cell{}, false }
+
+func (*countRows) queries(_, filter string) ([]string, []row.Type) {
+	return []string{"count(*)" + filter}, []row.Type{countType}
+}
+
+func (a *countRows) put(p []uint64, l *row.Layout, r []uint64, i int) { p[a.off] += r[l.Off[i]] }
+
+func (a *countValues) argument() (cell, bool) { return a.cell, true }
+
+func (*countValues) queries(arg, filter string) ([]string, []row.Type) {
+	return []string{"count(" + arg + ")" + filter}, []row.Type{countType}
+}
+
+func (a *countValues) put(p []uint64, l *row.Layout, r []uint64, i int) { p[a.off] += r[l.Off[i]] }
+
+func (a *sumWords) argument() (cell, bool) { return a.cell, true }
+
+func (a *sumWords) queries(arg, filter string) ([]string, []row.Type) {
+	total := row.Type{Kind: row.Int128}
+	switch {
+	case a.kind.Kind == row.Decimal:
+		total = row.Type{Kind: row.Decimal, Width: 38, Scale: a.kind.Scale}
+	case !wordInteger(a.kind):
+		return nil, nil
+	}
+	return []string{"count(" + arg + ")" + filter, "CAST(sum(" + arg + ")" + filter + " AS " + total.String() + ")"}, []row.Type{countType, total}
+}
+
+func (a *sumWords) put(p []uint64, l *row.Layout, r []uint64, i int) {
+	p[a.off] += r[l.Off[i]]
+	total := r[l.Off[i+1]:] // 0 where it is NULL
+	var carry uint64
+	p[a.off+1], carry = bits.Add64(p[a.off+1], total[0], 0)
+	p[a.off+2], _ = bits.Add64(p[a.off+2], total[1], carry)
+}
+
+// fromSource is how the fields of prepared rows come from one source.
+type fromSource struct {
+	fields []string // SQL of each; "" where there is none
+	where  string   // "" is all rows
+}
+
+// exactKey says that DuckDB groups values of the type by what is equal here.
+func exactKey(t row.Type) bool {
+	switch t.Kind {
+	case row.Bool, row.Int8, row.Int16, row.Int32, row.Int64, row.Uint8, row.Uint16, row.Uint32, row.Uint64, row.Int128, row.Uint128,
+		row.Decimal, row.Date, row.Time, row.Timestamp, row.TimestampS, row.TimestampMS, row.TimestampNS, row.UUID, row.Blob:
+		return true
+	case row.Varchar:
+		return t.Collation == ""
+	}
+	return false
+}
+
+// summarise makes the query that gives the groups' states, if there is one.
+func (g *grouping) summarise(from *fromSource) *Summary {
+	if from == nil || len(g.multisets) > 0 || len(g.floats) > 0 || g.foreign != nil || g.windows != nil {
+		return nil
+	}
+	sqlOf := func(c cell) string {
+		for i, off := range g.spec.Input.Off {
+			if off == c.src {
+				return from.fields[i]
+			}
+		}
+		return ""
+	}
+	var columns, keys []string
+	var types []row.Type
+	for _, i := range g.set {
+		at := g.spec.Groups[i]
+		t, sql := g.spec.Input.Types[at.Key], from.fields[at.Key]
+		if at.Key != at.Shown || !exactKey(t) || sql == "" {
+			return nil
+		}
+		columns, types = append(columns, sql), append(types, t)
+		keys = append(keys, fmt.Sprint(len(columns)))
+	}
+	all := append([]adder{{accumulator: &g.rows}}, g.adders...)
+	for _, a := range all {
+		s, ok := a.accumulator.(summable)
+		if !ok {
+			return nil
+		}
+		arg, filter := "", ""
+		if c, has := s.argument(); has {
+			if arg = sqlOf(c); arg == "" {
+				return nil
+			}
+		}
+		if a.of != nil {
+			if a.of.distinct != nil {
+				return nil
+			}
+			var conditions []string
+			for _, f := range a.of.filters {
+				sql := sqlOf(f)
+				if sql == "" {
+					return nil
+				}
+				conditions = append(conditions, "("+sql+")")
+			}
+			filter = " FILTER (WHERE " + strings.Join(conditions, " AND ") + ")"
+		}
+		sql, its := s.queries(arg, filter)
+		if sql == nil {
+			return nil
+		}
+		columns, types = append(columns, sql...), append(types, its...)
+	}
+	out := &Summary{SQL: "SELECT " + strings.Join(columns, ", ") + " FROM " + From, Layout: row.NewLayout(types...)}
+	if from.where != "" {
+		out.SQL += " WHERE " + from.where
+	}
+	if len(keys) > 0 {
+		out.SQL += " GROUP BY " + strings.Join(keys, ", ")
+	}
+	return out
+}
+
+// sum adds rows of the summary to the groups.
+func (g *grouping) sum(b *zset.Batch) error {
+	keyed, n := g.summed, len(g.set)
+	if g.global {
+		g.refs = g.refs[:0]
+		ref, _ := g.table.Upsert([]uint64{0, 0}, nil)
+		for range b.Len() {
+			g.refs = append(g.refs, ref)
+		}
+	} else {
+		keyed.all(&g.keys, b)
+		g.refs = g.table.UpsertAll(&g.keys, g.refs)
+	}
+	for i, ref := range g.refs {
+		r, p, at := b.Row(i), g.table.Payload(ref), n
+		g.rows.put(p, b.Layout, r, at)
+		at++
+		for _, a := range g.adders {
+			a.accumulator.(summable).put(p, b.Layout, r, at)
+			if _, two := a.accumulator.(*sumWords); two {
+				at++
+			}
+			at++
+		}
+	}
+	return g.err()
+}
+
+func (a *aggregate) summary() *Summary {
+	if a.summed == nil && len(a.sets) == 1 && a.spec.Sets == nil {
+		g := a.sets[0]
+		if s := g.summarise(a.spec.from); s != nil {
+			a.summed = s
+			fields := make([]int, len(g.set))
+			for i := range fields {
+				fields[i] = i
+			}
+			g.summed = project(s.Layout, fields...)
+		}
+	}
+	return a.summed
+}
+
+func (a *aggregate) sum(rows *zset.Batch) error { return a.sets[0].sum(rows) }
+
+// summary is that of every shard.
+func (s *sharded) summary() *Summary {
+	for _, p := range s.parts {
+		if x, ok := p.(summarised); !ok || x.summary() == nil {
+			return nil
+		}
+	}
+	return s.parts[0].(summarised).summary()
+}
+
+// sum gives each shard the rows of its groups: the keys are the first fields, as they are.
+func (s *sharded) sum(rows *zset.Batch) error {
+	keys := zset.New(row.NewLayout())
+	s.parts[0].(*aggregate).sets[0].summed.all(keys, rows)
+	hashes := keys.Layout.HashAll(nil, keys.Words, keys.Len(), keys.Heap)
+	parts := make([]*zset.Batch, len(s.parts))
+	for i := range parts {
+		parts[i] = zset.New(rows.Layout)
+	}
+	for i, h := range hashes {
+		parts[state.Shard(h, len(parts))].Append(rows.Row(i), rows.Heap, rows.Weights[i])
+	}
+	var errs []error
+	for i, p := range s.parts {
+		errs = append(errs, p.(summarised).sum(parts[i]))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,86 @@
+package dataflow
+
+import (
+	"context"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// Summary is a query over one source whose rows a graph can be loaded from in place of the source's: an aggregation's sums, which
+// DuckDB makes faster than rows can be read. Only sums that are exact and come out the same in any order are asked for, of
+// expressions that mean the same there.
+type Summary struct {
+	Source int // as Load counts them
+	// SQL reads the source's columns, in the order of its input's fields, by the names c0, c1 and so on, from what From stands for.
+	SQL    string
+	Layout *row.Layout // of its rows
+}
+
+// From is where a summary's text has the relation that it reads.
+const From = "{rows}"
+
+// Of is the query over a relation.
+func (s *Summary) Of(relation string) string { return strings.Replace(s.SQL, From, relation, 1) }
+
+// Contents are what a graph is loaded from.
+type Contents interface {
+	// Rows gives the content of a source, in batches that it may reuse.
+	Rows(source int, take func(*zset.Batch) error) error
+	// Summary gives the rows of a query over a source instead, likewise. When it fails before it has given any, the content is
+	// read row by row, which finds the row that is at fault if one is.
+	Summary(s *Summary, take func(*zset.Batch) error) error
+}
+
+// summarised is an operator that can be loaded from a summary of its only source.
+type summarised interface {
+	Loader
+	// summary is what it would take; nil if it needs the rows.
+	summary() *Summary
+	// sum takes rows of the summary in.
+	sum(rows *zset.Batch) error
+}
+
+// summed is the operator that a source can be summarised for: nothing else reads the source.
+func (l *loading) summed(source int) (summarised, int) {
+	at := source
+	for {
+		if len(l.readers[at]) != 1 || at == l.graph.last {
+			return nil, 0
+		}
+		at = l.readers[at][0].node
+		if op, ok := l.graph.nodes[at].op.(summarised); ok && op.summary() != nil {
+			return op, at
+		}
+		if _, ok := l.graph.nodes[at].op.(*mapping); !ok {
+			return nil, 0
+		}
+	}
+}
+
+// summarise loads a source's only reader from a summary; false says that the rows are to be read.
+func (l *loading) summarise(ctx context.Context, node, source int, from Contents) (bool, error) {
+	op, _ := l.summed(node)
+	if op == nil {
+		return false, nil
+	}
+	s := *op.summary()
+	s.Source = source
+	taken := false
+	err := from.Summary(&s, func(rows *zset.Batch) error {
+		taken = true
+		return op.sum(rows)
+	})
+	if err != nil && !taken && ctx.Err() == nil {
+		return false, nil
+	}
+	return true, err
+}
+
+// rowsOnly are contents without summaries.
+type rowsOnly func(i int, take func(*zset.Batch) error) error
+
+func (r rowsOnly) Rows(i int, take func(*zset.Batch) error) error { return r(i, take) }
+
+func (rowsOnly) Summary(*Summary, func(*zset.Batch) error) error { return errNoSummary }
