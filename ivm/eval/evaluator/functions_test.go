@@ -140,43 +140,71 @@ func (d direct) bound(o overload, l *row.Layout) (e *plan.Function, ok bool) {
 	return e, len(args) > 2 && try(args)
 }
 
+// functionsTried is what became of overloads.
+type functionsTried struct {
+	tried   map[string]int
+	skipped map[string]string
+	inGo    map[string]int
+}
+
+func (f *functionsTried) try(t *testing.T, d direct, o overload) {
+	if only := os.Getenv("FUNCTION"); only != "" && only != o.name {
+		return
+	}
+	rows := 300
+	if len(o.args) > 2 {
+		rows = 60
+	}
+	if len(o.args) == 0 {
+		d.exec("CREATE OR REPLACE TABLE g AS SELECT 0 AS i, 1 AS c0")
+	}
+	in := batch(t, row.ParseLayout("INTEGER"), "1 | +1\n")
+	if len(o.args) > 0 {
+		in = d.grid(o.args, rows)
+		if growing[o.name] {
+			in = d.small(o.args)
+		}
+	}
+	if os.Getenv("VERBOSE") != "" {
+		fmt.Println(o)
+	}
+	e, ok := d.bound(o, in.Layout)
+	if !ok {
+		f.skipped[o.name] = fmt.Sprint(o.args)
+		return
+	}
+	f.tried[o.name]++
+	if d.check(fmt.Sprint(o.name, o.args), deparse(e), e, in) {
+		f.inGo[o.name+"("+strings.Join(o.args, ", ")+")"]++
+	}
+}
+
 func TestFunctions(t *testing.T) {
-	d := newDirect(t)
-	all := overloads(d)
+	all := overloads(newDirect(t))
+	var halves [2]functionsTried
+	t.Run("halves", func(t *testing.T) {
+		for h := range halves {
+			halves[h] = functionsTried{map[string]int{}, map[string]string{}, map[string]int{}}
+			t.Run(fmt.Sprint(h), func(t *testing.T) {
+				t.Parallel()
+				d := newDirect(t)
+				for i := h; i < len(all); i += len(halves) {
+					if !testing.Short() || i%7 == 0 {
+						halves[h].try(t, d, all[i])
+					}
+				}
+			})
+		}
+	})
 	names, tried, skipped, inGo := map[string]bool{}, map[string]int{}, map[string]string{}, map[string]int{}
-	for i, o := range all {
+	for _, o := range all {
 		names[o.name] = true
-		if testing.Short() && i%7 != 0 {
-			continue
-		}
-		if only := os.Getenv("FUNCTION"); only != "" && only != o.name {
-			continue
-		}
-		rows := 300
-		if len(o.args) > 2 {
-			rows = 60
-		}
-		if len(o.args) == 0 {
-			d.exec("CREATE OR REPLACE TABLE g AS SELECT 0 AS i, 1 AS c0")
-		}
-		in := batch(t, row.ParseLayout("INTEGER"), "1 | +1\n")
-		if len(o.args) > 0 {
-			in = d.grid(o.args, rows)
-			if growing[o.name] {
-				in = d.small(o.args)
-			}
-		}
-		if os.Getenv("VERBOSE") != "" {
-			fmt.Println(i, o)
-		}
-		e, ok := d.bound(o, in.Layout)
-		if !ok {
-			skipped[o.name] = fmt.Sprint(o.args)
-			continue
-		}
-		tried[o.name]++
-		if d.check(fmt.Sprint(o.name, o.args), deparse(e), e, in) {
-			inGo[o.name+"("+strings.Join(o.args, ", ")+")"]++
+	}
+	for _, h := range halves {
+		maps.Copy(skipped, h.skipped)
+		maps.Copy(inGo, h.inGo)
+		for name, n := range h.tried {
+			tried[name] += n
 		}
 	}
 	var without []string
