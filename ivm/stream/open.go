@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/google/uuid"
 
@@ -48,14 +49,14 @@ func (m *member) open(ctx context.Context, k making) (p point, there bool, err e
 			WithHint("EXPLAIN STREAMING says all reasons; the view was made by another version of the server")
 	}
 	if k.clean {
-		if err := os.RemoveAll(m.dir); err != nil {
+		if err := m.clear(); err != nil {
 			return p, false, err
 		}
 	}
 	err = m.openState(ctx)
-	if code := fault.CodeOf(err); code == fault.StateStampDiffers || code == fault.StateUnreadable && !full(err) {
+	if code := fault.CodeOf(err); code == fault.StateStampDiffers || code == fault.StateUnreadable && !full(err) && !barred(err) {
 		m.c.Log.Warn("the state of a streaming view is of no use and is made again", "view", m.name(), "error", err)
-		if err = errors.Join(m.close(), os.RemoveAll(m.dir)); err == nil {
+		if err = errors.Join(m.close(), m.clear()); err == nil {
 			err = m.openState(ctx)
 		}
 	}
@@ -75,10 +76,22 @@ func (c *Config) generationDir(uuid string, generation int64) string {
 	return filepath.Join(c.Dir, uuid, strconv.FormatInt(generation, 10))
 }
 
+// clear removes the state, or what is in its place.
+func (m *member) clear() error {
+	err := os.RemoveAll(m.dir)
+	if of := filepath.Dir(m.dir); errors.Is(err, syscall.ENOTDIR) {
+		err = os.Remove(of) // where the view's generations belong is a file
+	}
+	if err != nil {
+		return fault.StateUnreadable.Wrap(err, "removing the checkpoint in %s", m.dir)
+	}
+	return nil
+}
+
 // openState opens the store and makes the graph over it.
 func (m *member) openState(ctx context.Context) error {
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
-		return err
+		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", m.dir)
 	}
 	var err error
 	m.store, err = state.OpenStore(state.StoreOptions{Dir: m.dir, FS: m.c.FS, Stamp: strings.Join([]string{m.c.Stamp, m.plan.Fingerprint(), strconv.FormatInt(m.generation, 10)}, " ")})

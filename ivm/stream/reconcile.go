@@ -329,7 +329,9 @@ func (s *Supervisor) abandon(sl *slot) {
 func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Record) {
 	sl.build++
 	if sl.beside == 0 {
-		sl.mending = sl.mending || r.Restarts != sl.restarts
+		if r.Restarts != sl.restarts {
+			sl.mending, sl.shortages = true, 0
+		}
 		sl.restarts, sl.generation, sl.phase = r.Restarts, r.Generation, Building
 		sl.options = optionsText(v)
 	}

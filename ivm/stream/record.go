@@ -42,7 +42,11 @@ func reasonOf(err error) Reason {
 	if !errors.As(err, &f) {
 		return Reason{Code: fault.InternalError.Name(), Message: err.Error()}
 	}
-	return Reason{Code: f.Code.Name(), Message: f.Message, Hint: f.Hint}
+	r := Reason{Code: f.Code.Name(), Message: f.Message, Hint: f.Hint}
+	if f.Cause != nil {
+		r.Message += ": " + f.Cause.Error()
+	}
+	return r
 }
 
 // Record is the durable row of a streaming view beside its definition. Statements write what is wanted, the

@@ -31,8 +31,9 @@ type slot struct {
 
 	heldUntil time.Time // of a paused view: when the lake's history may expire; zero: never
 
-	tries int
-	due   time.Time // when to try again; zero: never by itself
+	tries     int
+	shortages int       // of disk or memory, since it ran for a while
+	due       time.Time // when to try again; zero: never by itself
 }
 
 func newSlot(uuid string) *slot {
@@ -50,8 +51,14 @@ func (sl *slot) say(state State, r Reason) {
 	sl.state, sl.reason, sl.unsaved = state, r, true
 }
 
+// steady is how long a view has to run for a shortage to be forgotten. Until the disk is full again, it may have published all it has.
+const steady = time.Minute
+
 // block notes that the view was stopped.
 func (sl *slot) block(r report) {
+	if sl.state == Running && time.Since(sl.since) >= steady {
+		sl.shortages = 0
+	}
 	sl.phase, sl.beside = Blocked, 0
 	sl.clean = sl.clean || r.clean
 	sl.due = time.Time{}
@@ -59,7 +66,11 @@ func (sl *slot) block(r report) {
 	if state == "" {
 		state = Recovering
 	}
-	if r.again || r.state == "" {
+	switch {
+	case r.state == ResourceBlocked:
+		sl.due = time.Now().Add(backoff(sl.shortages))
+		sl.shortages++
+	case r.again || r.state == "":
 		sl.due = time.Now().Add(backoff(sl.tries))
 		sl.tries++
 	}

@@ -14,12 +14,22 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || fault.CodeOf(err) == fault.DiskFull
 }
 
+// barred says that files cannot be opened or written just now, whatever is in them.
+func barred(err error) bool {
+	for _, e := range []error{syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // trouble is what an error means for a member. Without a state it is nobody's fault: the same is tried again.
 func trouble(err error) report {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return report{cause: err}
-	case full(err):
+	case full(err), barred(err): // what is in the state is as good as before
 		return report{state: ResourceBlocked, cause: err, again: true}
 	}
 	switch fault.CodeOf(err) {

@@ -1,0 +1,28 @@
+package stream
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vegadb/vega-flight/fault"
+)
+
+// TestAShortageIsTriedAgainLessAndLess has a view that runs until its next checkpoint finds the disk full, over and over.
+func TestAShortageIsTriedAgainLessAndLess(t *testing.T) {
+	sl := newSlot("u")
+	wait := func() time.Duration { return time.Until(sl.due) }
+	full := report{state: ResourceBlocked, cause: fault.DiskFull.Newf("full"), again: true}
+	for range 12 {
+		sl.block(full)
+		sl.tries = 0
+		sl.say(Running, Reason{})
+	}
+	if sl.block(full); wait() < 20*time.Second {
+		t.Errorf("it is tried again in %v", wait())
+	}
+	sl.say(Running, Reason{})
+	sl.since = time.Now().Add(-steady)
+	if sl.block(full); wait() > 10*time.Second || sl.state != ResourceBlocked {
+		t.Errorf("after a long good time it is %s and tried again in %v", sl.state, wait())
+	}
+}
