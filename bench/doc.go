@@ -7,6 +7,6 @@
 // A measurement is a function that returns one [result]: the two medians, their
 // ratio or difference, and the bar. Ratios come first: machines differ.
 //
-// stream.go (with export.go), roundtrip.go, refresh.go and commit.go hold one measurement each;
+// stream.go (with export.go), roundtrip.go, refresh.go, commit.go, follow.go, backfill.go, keys.go and optimizers.go hold one measurement each;
 // sides.go opens the two sides; report.go prints.
 package main

@@ -21,6 +21,9 @@ var measurements = []measurement{
 	{"roundtrip", roundTrip},
 	{"refresh", refresh},
 	{"commit", commit},
+	{"visible", visible},
+	{"backfill", backfill},
+	{"keys", keys},
 	{"optimizers", optimizers},
 }
 

@@ -23,11 +23,13 @@ import (
 // sides is what is measured against what: a running server on one lake, plain
 // DuckDB with the ducklake extension in this process on another.
 type sides struct {
-	quick bool
-	dir   string
+	quick  bool
+	dir    string
+	binary string
 
 	flight, http string // addresses of the server
 	cmd          *exec.Cmd
+	ended        chan error // how the server ended
 	client       *flightsql.Client
 
 	extensions string   // folder of extensions
@@ -44,7 +46,7 @@ func (s *sides) scale(n int) int {
 }
 
 func openSides(ctx context.Context, binary, extensions, dir string, quick bool) (*sides, error) {
-	s := &sides{quick: quick, dir: dir, extensions: extensions}
+	s := &sides{quick: quick, dir: dir, binary: binary, extensions: extensions}
 	if err := s.startServer(ctx, binary, extensions); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -56,7 +58,10 @@ func openSides(ctx context.Context, binary, extensions, dir string, quick bool) 
 
 func (s *sides) startServer(ctx context.Context, binary, extensions string) error {
 	readyFile := filepath.Join(s.dir, "ready.json")
-	log, err := os.Create(filepath.Join(s.dir, "server.log"))
+	if err := os.RemoveAll(readyFile); err != nil { // of a server before it
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(s.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
 	}
@@ -67,23 +72,32 @@ func (s *sides) startServer(ctx context.Context, binary, extensions string) erro
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
+	s.ended = make(chan error, 1)
+	go s.wait(s.cmd, s.ended)
 	var ready struct{ Flight, HTTP string }
-	for tick := time.NewTicker(10 * time.Millisecond); ; {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		if text, err := os.ReadFile(readyFile); err == nil && json.Unmarshal(text, &ready) == nil {
-			tick.Stop()
 			break
 		}
-		if s.cmd.Process.Signal(syscall.Signal(0)) != nil || ctx.Err() != nil {
-			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("the server did not start: %s", text)
+		select {
+		case err := <-s.ended:
+			s.cmd = nil
+			text, _ := os.ReadFile(log.Name()) // the reason below says enough without it
+			return fmt.Errorf("the server did not start: %w\n%s", err, text)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
 		}
-		<-tick.C
 	}
 	s.flight, s.http = ready.Flight, ready.HTTP
 	s.client, err = flightsql.NewClient(strings.TrimPrefix(s.flight, "grpc://"), nil, nil,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
 	return err
 }
+
+func (*sides) wait(cmd *exec.Cmd, ended chan<- error) { ended <- cmd.Wait() }
 
 func (s *sides) openPlain(ctx context.Context, extensions string) error {
 	var err error
@@ -184,7 +198,7 @@ func (s *sides) close() error {
 		errs = append(errs, s.client.Close())
 	}
 	if s.cmd != nil && s.cmd.Process != nil {
-		errs = append(errs, s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait())
+		errs = append(errs, s.cmd.Process.Signal(syscall.SIGTERM), <-s.ended)
 	}
 	if s.db != nil {
 		errs = append(errs, s.db.Close())
