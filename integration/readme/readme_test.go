@@ -93,6 +93,7 @@ func TestWhatTheReadmeSaysRuns(t *testing.T) {
 const goHead = `package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -101,6 +102,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
+
+var _ = bytes.Contains
 
 func main() {
 	ctx := context.Background()
