@@ -175,3 +175,20 @@ func TestHealedBeforeAnOlderCheckpoint(t *testing.T) {
 	l.exec("INSERT INTO o VALUES (102, 1)")
 	l.check()
 }
+
+// A value that the types of the lake do not hold fails its row, as one that cannot be computed.
+func TestValuesThatTheLakeCannotKeep(t *testing.T) {
+	l := newLab(t, laketest.DuckDB)
+	l.exec("CREATE TABLE o (id BIGINT, v DECIMAL(38, 3))", "INSERT INTO o VALUES (1, 99999999999999999999999999999999999.999)")
+	l.view("a", "SELECT sum(v) AS s FROM o")
+	l.view("b", "SELECT count(*) AS n FROM a")
+	l.check()
+	l.exec("INSERT INTO o VALUES (2, 99999999999999999999999999999999999.999)")
+	if st := l.await("a", stream.Failed); st.Reason.Code != fault.RowFailed.Name() {
+		t.Errorf("the reason is %+v", st.Reason)
+	}
+	l.same("a", "SELECT 99999999999999999999999999999999999.999::DECIMAL(38, 3) AS s")
+	l.exec("DELETE FROM o WHERE id = 2")
+	l.restart("a")
+	l.check()
+}

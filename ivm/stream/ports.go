@@ -96,6 +96,17 @@ type Result interface {
 	Close() error
 }
 
+// ViewError is why a commitment fails that is one view's own: the others can be committed without it.
+type ViewError struct {
+	UUID string
+	Err  error
+}
+
+func (e *ViewError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error.
+func (e *ViewError) Unwrap() error { return e.Err }
+
 // Mark is a state of a table in the lake.
 type Mark struct {
 	Snapshot  int64 `json:"snapshot"`

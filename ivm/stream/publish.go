@@ -143,6 +143,15 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
+	var own *ViewError
+	if errors.As(err, &own) && fault.CodeOf(err) == fault.RowFailed {
+		for _, m := range slices.Clone(members) {
+			if m.view.UUID == own.UUID {
+				g.drop(m, report{state: Failed, cause: err})
+			}
+		}
+		return true, nil
+	}
 	switch fault.CodeOf(err) {
 	case fault.ResultChanged:
 		any := false

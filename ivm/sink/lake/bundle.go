@@ -212,7 +212,10 @@ func (st *step) takeIn(ctx context.Context, limit int64) error {
 	rows := copiesOf(st.delta, r.schema, int(st.comes))
 	defer rows.Release()
 	if !rows.Next() {
-		return errors.Join(rows.Err(), fault.InternalError.Newf("no rows came of %d", st.comes))
+		if err := rows.Err(); err != nil {
+			return &stream.ViewError{UUID: r.uuid, Err: err}
+		}
+		return fault.InternalError.Newf("no rows came of %d", st.comes)
 	}
 	st.rows = rows.RecordBatch()
 	st.rows.Retain()
@@ -232,8 +235,8 @@ func (st *step) stage(ctx context.Context, rows *copies) error {
 		defer func() { err = errors.Join(err, release()) }()
 		st.staged, err = r.s.Publisher.Stage(ctx, c, publish.StageSpec{
 			Table: r.table, Query: `SELECT * FROM temp.main.` + stagedView, JobID: st.pub.CommitID, Owner: st.pub.Owner}, nil)
-		if err == nil && rows.Err() != nil {
-			err = rows.Err()
+		if rows.Err() != nil { // DuckDB repeats it as its own
+			err = &stream.ViewError{UUID: r.uuid, Err: rows.Err()}
 		}
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -64,7 +65,9 @@ func (c *copies) Next() bool {
 	if n == 0 || c.err != nil {
 		return false
 	}
-	c.now, c.err = c.rows.Layout.ToArrow(c.schema, c.buf, n, c.rows.Heap)
+	if c.now, c.err = c.rows.Layout.ToArrow(c.schema, c.buf, n, c.rows.Heap); c.err != nil {
+		c.err = fault.RowFailed.Wrap(c.err, "the lake cannot keep a row of the result")
+	}
 	return c.err == nil
 }
 
