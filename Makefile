@@ -16,7 +16,7 @@ export GOLANGCI_LINT_CACHE := $(CURDIR)/$(BUILD)/lint-cache
 export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 
 # Packages whose tests are about concurrency: they also run under the race detector.
-RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./ivm/state ./ivm/dataflow ./flightsql/...
+RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./ivm/state ./ivm/dataflow ./ivm/stream ./ivm/changelog ./flightsql/...
 
 .PHONY: help build run demo test race lint fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
 
