@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/vegadb/vega-flight/fault"
-	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // place is where a member is to come to.
@@ -74,23 +73,11 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 		return err
 	}
 	m.clock = max(m.c.Now().UnixMicro(), m.served.Clock)
-	content, err := m.graph.Load(ctx, m.clock, func(i int, take func(*zset.Batch) error) error {
-		in := m.inputs[i]
-		r, from := in.reading, at.frontier
-		if in.stream {
-			from = at.published
-		}
-		if r.After = m.after; r.After >= from && m.after > 0 {
-			return nil
-		}
-		return m.c.Source.Content(ctx, r, from, func(b *zset.Batch) error {
-			m.figures.read(b.Len())
-			return take(b)
-		})
-	})
+	content, err := m.graph.LoadFrom(ctx, m.clock, &contents{ctx, m, at})
 	if err != nil {
 		return inconsistent(err)
 	}
+	content.Consolidate()
 	m.pending, m.fresh = content.Clone(), true
 	m.countLate()
 	m.errors = m.graph.Errors()

@@ -1,0 +1,84 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vegadb/vega-flight/ducklake"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/stream"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+var _ stream.Summariser = (*Source)(nil)
+
+// Summary runs a query over a table's rows at a snapshot, and refuses where the lake's own reading of that snapshot is not what
+// the feed goes on from.
+func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q *dataflow.Summary, take func(*zset.Batch) error) (err error) {
+	if spec.After > 0 || spec.Position >= 0 {
+		return fault.NotYetSupported.Newf("a part of table %s cannot be summed up", spec.Name)
+	}
+	var table metadata.TableInfo
+	var columns []metadata.ColumnInfo
+	err = s.with(ctx, func(r *reading) error {
+		x, err := r.reader(ctx, s, spec, at)
+		if err != nil {
+			return err
+		}
+		exact, err := x.Exact(ctx, at)
+		if err == nil && !exact {
+			err = fault.NotYetSupported.Newf("table %s cannot be read at snapshot %d but by its files", spec.Name, at)
+		}
+		if err != nil {
+			return err
+		}
+		table, columns, err = s.find(ctx, spec, at)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// No pool of the feeds' waits for one of the lake's.
+	conn, release, err := s.Lake.Acquire(ctx, ducklake.Aside(""))
+	if err != nil {
+		return err
+	}
+	defer release()
+	rows, err := conn.Query(ctx, q.Of(relation(s.Lake.Name(), table, columns, spec, at)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out := zset.New(q.Layout)
+	for rows.Next() {
+		rec := rows.RecordBatch()
+		out.Reset()
+		if out.Words, err = q.Layout.FromArrow(out.Words, out.Heap, rec); err != nil {
+			return err
+		}
+		for range rec.NumRows() {
+			out.Weights = append(out.Weights, 1)
+		}
+		if err := take(out); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// relation is the table at a snapshot, with the columns by the names that a summary has for them.
+func relation(lake string, table metadata.TableInfo, columns []metadata.ColumnInfo, spec stream.Reading, at int64) string {
+	fields := make([]string, len(columns))
+	for i, c := range columns {
+		fields[i] = fmt.Sprintf("CAST(%s AS %s) AS c%d", metadata.QuoteIdent(c.Name), spec.Layout.Types[i], i)
+	}
+	if len(fields) == 0 {
+		fields = []string{"NULL"}
+	}
+	return fmt.Sprintf("(SELECT %s FROM %s.%s.%s AT (VERSION => %d))", strings.Join(fields, ", "),
+		metadata.QuoteIdent(lake), metadata.QuoteIdent(table.Schema), metadata.QuoteIdent(table.Name), at)
+}

@@ -1,0 +1,57 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/zset"
+)
+
+// Summariser is a [Source] that can also run a query over a table's rows at a snapshot. An error before the first row means that the
+// content is read instead.
+type Summariser interface {
+	Summary(ctx context.Context, r Reading, at int64, q *dataflow.Summary, take func(*zset.Batch) error) error
+}
+
+// contents are a member's sources as its graph is loaded from them.
+type contents struct {
+	ctx context.Context
+	m   *member
+	at  place
+}
+
+// reading is what is read of a source, and at which snapshot; false: nothing of it.
+func (c *contents) reading(i int) (Reading, int64, bool) {
+	in := c.m.inputs[i]
+	r, from := in.reading, c.at.frontier
+	if in.stream {
+		from = c.at.published
+	}
+	r.After = c.m.after
+	return r, from, r.After < from || c.m.after <= 0
+}
+
+func (c *contents) Rows(i int, take func(*zset.Batch) error) error {
+	r, from, some := c.reading(i)
+	if !some {
+		return nil
+	}
+	return c.m.c.Source.Content(c.ctx, r, from, c.counted(take))
+}
+
+func (c *contents) Summary(q *dataflow.Summary, take func(*zset.Batch) error) error {
+	s, ok := c.m.c.Source.(Summariser)
+	r, from, some := c.reading(q.Source)
+	if !ok || !some {
+		return fault.NotYetSupported.Newf("the rows of %s are to be read", r.Name)
+	}
+	return s.Summary(c.ctx, r, from, q, c.counted(take))
+}
+
+func (c *contents) counted(take func(*zset.Batch) error) func(*zset.Batch) error {
+	return func(b *zset.Batch) error {
+		c.m.figures.read(b.Len())
+		return take(b)
+	}
+}
