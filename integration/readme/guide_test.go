@@ -2,6 +2,7 @@ package readme
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/integration/process"
 )
 
-// The statements of the user guide run as they are, but for the ids and snapshots that only a lake of one's own has.
+// The statements and programs of the user guide run as they are, but for the ids and snapshots that only a lake of one's own has.
 func TestWhatTheGuideSaysRuns(t *testing.T) {
 	root, err := process.Root()
 	if err != nil {
@@ -35,6 +36,13 @@ func TestWhatTheGuideSaysRuns(t *testing.T) {
 		}
 		if out, err := process.Run(t, "sql", s.Flight, "-c", sql); err != nil {
 			t.Errorf("%s\n%v\n%s", sql, err, out)
+		}
+	}
+	for _, code := range blocks(t, string(text), "python") {
+		code = strings.ReplaceAll(code, "grpc://127.0.0.1:8815", s.Flight)
+		out, err := exec.Command(process.Python(t), "-W", "error::SyntaxWarning", "-c", code).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "Decimal('20.00')") {
+			t.Errorf("%v\n%s\n%s", err, code, out)
 		}
 	}
 }
