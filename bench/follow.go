@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,6 +132,50 @@ func (s *sides) arrivals(ctx context.Context, view string, rounds int, commit fu
 		}
 	}
 	return all, nil
+}
+
+// publications commits again and again under the only view that follows, and says how long after each acknowledgment the view's own commit
+// was there for all to see: what somebody reads from then on has the change.
+func (s *sides) publications(ctx context.Context, rounds int, commit func(i int) string) ([]time.Duration, error) {
+	var all []time.Duration
+	for i := range rounds + 5 {
+		at, err := s.snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.serve(ctx, commit(i)); err != nil {
+			return nil, err
+		}
+		acknowledged := time.Now()
+		for now := at; now < at+2; { // the writer's, and the view's
+			if now, err = s.snapshot(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if i >= 5 {
+			all = append(all, time.Since(acknowledged))
+		}
+	}
+	return all, nil
+}
+
+// snapshot is the newest one of the served lake.
+func (s *sides) snapshot(ctx context.Context) (id int64, err error) {
+	info, err := s.client.Execute(ctx, "SELECT id FROM lake.current_snapshot()")
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.client.DoGet(ctx, info.GetEndpoint()[0].GetTicket())
+	if err != nil {
+		return 0, err
+	}
+	defer r.Release()
+	for r.Next() {
+		if id, err = strconv.ParseInt(r.RecordBatch().Column(0).ValueStr(0), 10, 64); err != nil {
+			return 0, err
+		}
+	}
+	return id, r.Err()
 }
 
 // listen tells when publications are complete.
