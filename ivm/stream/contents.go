@@ -5,13 +5,20 @@ import (
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // Summariser is a [Source] that can also run a query over a table's rows at a snapshot. An error before the first row means that the
 // content is read instead.
 type Summariser interface {
-	Summary(ctx context.Context, r Reading, at int64, q *dataflow.Summary, take func(*zset.Batch) error) error
+	Summary(ctx context.Context, r Reading, at int64, q Summing, take func(*zset.Batch) error) error
+}
+
+// Summing is a query over a table. Its text reads the table's columns by the names c0, c1 and so on, in the reading's order.
+type Summing struct {
+	Of     func(relation string) string // the query over a relation
+	Layout *row.Layout                  // of its rows
 }
 
 // contents are a member's sources as its graph is loaded from them.
@@ -46,7 +53,7 @@ func (c *contents) Summary(q *dataflow.Summary, take func(*zset.Batch) error) er
 	if !ok || !some {
 		return fault.NotYetSupported.Newf("the rows of %s are to be read", r.Name)
 	}
-	return s.Summary(c.ctx, r, from, q, c.counted(take))
+	return s.Summary(c.ctx, r, from, Summing{q.Of, q.Layout}, c.counted(take))
 }
 
 func (c *contents) counted(take func(*zset.Batch) error) func(*zset.Batch) error {

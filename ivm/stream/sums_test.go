@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
-	"github.com/vegadb/vega-flight/ivm/dataflow"
 	"github.com/vegadb/vega-flight/ivm/stream"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -17,7 +16,7 @@ type summing struct {
 	given atomic.Int64
 }
 
-func (s *summing) Summary(ctx context.Context, r stream.Reading, at int64, q *dataflow.Summary, take func(*zset.Batch) error) error {
+func (s *summing) Summary(ctx context.Context, r stream.Reading, at int64, q stream.Summing, take func(*zset.Batch) error) error {
 	err := s.Source.(stream.Summariser).Summary(ctx, r, at, q, take)
 	if err == nil {
 		s.given.Add(1)

@@ -9,7 +9,6 @@ import (
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/fault"
-	"github.com/vegadb/vega-flight/ivm/dataflow"
 	"github.com/vegadb/vega-flight/ivm/stream"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -18,7 +17,7 @@ var _ stream.Summariser = (*Source)(nil)
 
 // Summary runs a query over a table's rows at a snapshot, and refuses where the lake's own reading of that snapshot is not what
 // the feed goes on from.
-func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q *dataflow.Summary, take func(*zset.Batch) error) (err error) {
+func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q stream.Summing, take func(*zset.Batch) error) (err error) {
 	if spec.After > 0 || spec.Position >= 0 {
 		return fault.NotYetSupported.Newf("a part of table %s cannot be summed up", spec.Name)
 	}
