@@ -26,7 +26,7 @@ func TestTheDiskOfTheStateIsFull(t *testing.T) {
 	queries := map[string]string{"v": perKey, "over_v": "SELECT n, count(*) AS m FROM v GROUP BY n"}
 	h.right(queries)
 
-	filling := d.Fill(t, 32<<20)
+	filling := d.Fill(t, 8<<20)
 	for i, s := 0, (status{}); s.state != "RESOURCE_BLOCKED"; i++ { // it goes on until a checkpoint finds no room
 		h.do(fmt.Sprintf("INSERT INTO t SELECT i, %d FROM range(2000) t(i)", i))
 		s = statuses(t, h.c)["v"]
@@ -34,11 +34,16 @@ func TestTheDiskOfTheStateIsFull(t *testing.T) {
 	if s := h.reaches("v", "RESOURCE_BLOCKED"); !strings.Contains(s.reason, "DISK_FULL") {
 		t.Errorf("%+v", s)
 	}
+	at := h.c.Value(t, "SELECT version FROM vega.streaming_views WHERE view_name = 'v'")
 	// What it had is served; others do not suffer.
 	h.do("SELECT count(*) FROM v", "INSERT INTO t VALUES (1, 1)", "CREATE MATERIALIZED VIEW plain AS "+perKey)
 	// One that is made now has a reason too.
 	h.do("CREATE STREAMING MATERIALIZED VIEW late AS " + perKey)
 	h.reaches("late", "RESOURCE_BLOCKED")
+	// It does not begin again and again.
+	if s := h.reaches("v", "RESOURCE_BLOCKED"); s.version != at {
+		t.Errorf("it was at %s and is %+v", at, s)
+	}
 	queries["late"] = perKey
 
 	if err := os.Remove(filling); err != nil {

@@ -261,10 +261,13 @@ func (s *Store) Err() error {
 	return s.broken
 }
 
+// Room says fault.DiskFull when the disk has no room for any checkpoint.
+func (s *Store) Room() error { return s.room(0) }
+
 // room refuses to begin what the disk has no room for: Pebble does not survive to meet its end.
 func (s *Store) room(n int) error {
 	if u, err := s.fs.GetDiskUsage(s.dir); err == nil && u.AvailBytes < uint64(n)+64<<20 {
-		return fault.DiskFull.Newf("a checkpoint of %d bytes has %d bytes of disk at %s", n, u.AvailBytes, s.dir)
+		return fault.DiskFull.Newf("a checkpoint of %d bytes and 64 MiB to spare do not fit into the %d bytes of disk that are left at %s", n, u.AvailBytes, s.dir)
 	}
 	return nil
 }
