@@ -32,7 +32,7 @@ func (m *member) due(now time.Time) bool {
 func (m *member) capture() {
 	m.flying = m.point()
 	if m.flight = m.store.Capture(m.flying.encode()); m.flight != nil {
-		m.figures.StateBytes.Store(m.store.Size())
+		m.figures.StateBytes.Store(int64(m.store.Used()))
 	}
 }
 
@@ -75,6 +75,7 @@ func (m *member) settle(ctx context.Context, err error) error {
 	}
 	m.saved, m.savedAt, m.touched = m.flying, time.Now(), false
 	m.figures.Checkpoints.Add(1)
+	m.figures.StateBytes.Store(int64(m.store.Used()))
 	m.figures.SavedAt.Store(m.savedAt.UnixMicro())
 	return m.hold(ctx, m.saved)
 }

@@ -201,6 +201,7 @@ func (g *group) nap() time.Duration {
 		}
 	}
 	now := time.Now()
+	settled := g.settled()
 	for _, m := range g.members {
 		if m.graph.Timed() {
 			sooner(m.options.Tick)
@@ -208,7 +209,7 @@ func (g *group) nap() time.Duration {
 		if m.unsaid && m.recorded != m.frontier && !m.waiting() && !m.erring() {
 			sooner(reflectEvery)
 		}
-		if !m.waiting() && m.flight == nil && m.point() != m.saved {
+		if m.flight == nil && slices.Contains(settled, m) && m.point() != m.saved {
 			every := m.options.Checkpoint
 			if !m.touched && m.saved.Epoch == m.served.Epoch {
 				every *= idleCheckpoints
