@@ -38,12 +38,11 @@ func TestFill(t *testing.T) {
 					}
 					randomEntry(rnd, entry, entries.AppendRow(w), entries.Heap)
 				}
-				var refs []Ref
 				for i := range n {
 					ref, _ := added.Upsert(keys.Row(i), nil)
 					added.Add(ref, entries.Row(i), entries.Heap, entries.Weights[i])
 				}
-				if refs = filled.Fill(keys, entries, refs); from > c.rows/3 && rnd.IntN(3) == 0 {
+				if filled.Fill(keys, entries, nil); from > c.rows/3 && rnd.IntN(3) == 0 {
 					filled.Pack() // what comes later is added
 				}
 				entries.Heap.Reset()
