@@ -84,6 +84,8 @@ func (m *member) step(ctx context.Context, l *leap) error {
 		m.figures.stepped(out.Len(), time.Since(began))
 		m.touched, m.unsaid = true, true
 	}
+	// A commit counts as not reflected until the catalog hears otherwise, also one whose rows are none of this view's.
+	m.unsaid = m.unsaid || len(l.touched) > 0
 	m.frontier, m.clock = l.to, max(m.clock, l.clock)
 	m.published = max(m.published, l.published)
 	return nil
