@@ -17,23 +17,7 @@ type oracle struct {
 
 func newOracle(t *testing.T) *oracle {
 	t.Helper()
-	db, err := duck.Open("", duck.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := db.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &oracle{t, conn}
+	return &oracle{t, process.Plain(t)}
 }
 
 func (o *oracle) exec(sql ...string) {

@@ -1,7 +1,6 @@
 package streamcluster
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,22 +64,6 @@ func fill(t *testing.T, c *process.Client) {
 	}
 }
 
-// until asks again and again until the answer is as wanted: another server's work has no event here. last is what it was.
-func until(t *testing.T, what string, wanted func() bool, last func() any) {
-	t.Helper()
-	guard, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !wanted() {
-		select {
-		case <-tick.C:
-		case <-guard.Done():
-			t.Fatalf("never: %s; it is %v", what, last())
-		}
-	}
-}
-
 // status is a streaming view's.
 type status struct{ state, reason, stale, server, generation, epoch, checkpointed string }
 
@@ -98,7 +81,7 @@ func statuses(t *testing.T, c *process.Client) map[string]status {
 func all(t *testing.T, c *process.Client, what string, wanted func(status) bool) map[string]status {
 	t.Helper()
 	var now map[string]status
-	until(t, "all views are "+what, func() bool {
+	process.Until(t, "all views are "+what, func() bool {
 		now = statuses(t, c)
 		for _, s := range now {
 			if !wanted(s) {

@@ -159,7 +159,7 @@ func TestSaidToTheOtherServer(t *testing.T) {
 	is := func(c *process.Client, name string, wanted func(status) bool) status {
 		t.Helper()
 		var s status
-		until(t, name+" is as wanted", func() bool { s = statuses(t, c)[name]; return wanted(s) }, func() any { return s })
+		process.Until(t, name+" is as wanted", func() bool { s = statuses(t, c)[name]; return wanted(s) }, func() any { return s })
 		return s
 	}
 	const alter = "ALTER STREAMING MATERIALIZED VIEW "
@@ -196,7 +196,7 @@ func TestSaidToTheOtherServer(t *testing.T) {
 	if now := statuses(t, ca); len(now) != 1 {
 		t.Errorf("left: %v", now)
 	}
-	until(t, "the owner forgets what it had", func() bool {
+	process.Until(t, "the owner forgets what it had", func() bool {
 		entries, err := os.ReadDir(l.state("a"))
 		return err == nil && len(entries) == 1
 	}, func() any { e, _ := os.ReadDir(l.state("a")); return e })

@@ -44,7 +44,7 @@ func (h *house) do(statements ...string) {
 // reaches waits until a view is in a state.
 func (h *house) reaches(name, state string) (s status) {
 	h.t.Helper()
-	until(h.t, name+" is "+state, func() bool { s = statuses(h.t, h.c)[name]; return s.state == state }, func() any { return s })
+	process.Until(h.t, name+" is "+state, func() bool { s = statuses(h.t, h.c)[name]; return s.state == state }, func() any { return s })
 	return s
 }
 
@@ -70,7 +70,7 @@ func (h *house) clean() {
 		h.t.Errorf("check: %v\n%s", err, out)
 	}
 	var left []string
-	until(h.t, "the state of views that are gone is gone", func() bool {
+	process.Until(h.t, "the state of views that are gone is gone", func() bool {
 		left = nil
 		alive := map[string]bool{}
 		for _, row := range h.c.Must(h.t, "SELECT view_uuid FROM vega.streaming_views") {

@@ -292,7 +292,7 @@ func (k *killer) whole(s *process.Server, c *process.Client) {
 		}
 	}
 	fresh(t, c, others...)
-	until(t, "the traditional view is fresh", func() bool {
+	process.Until(t, "the traditional view is fresh", func() bool {
 		_, err := c.Query(t.Context(), "REFRESH MATERIALIZED VIEW whole")
 		if process.Code(err) == "REFRESH_CONFLICT" {
 			return false // with the one by the clock

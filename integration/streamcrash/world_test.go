@@ -62,23 +62,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	db, err := duck.Open("", duck.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := db.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{t: t, conn: conn, rnd: rand.New(rand.NewPCG(seed, 1)), next: 1000}
+	w := &world{t: t, conn: process.Plain(t), rnd: rand.New(rand.NewPCG(seed, 1)), next: 1000}
 	w.exec(sources...)
 	for _, v := range views {
 		w.exec("CREATE VIEW " + v.name + " AS " + v.query)
@@ -240,7 +224,7 @@ func statuses(t *testing.T, c *process.Client) map[string]status {
 func fresh(t *testing.T, c *process.Client, names ...string) map[string]status {
 	t.Helper()
 	var now map[string]status
-	until(t, "all views are fresh", func() bool {
+	process.Until(t, "all views are fresh", func() bool {
 		now = statuses(t, c)
 		for name, s := range now {
 			if (len(names) == 0 || slices.Contains(names, name)) && (s.state != "RUNNING" || s.stale != "") {

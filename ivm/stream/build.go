@@ -77,8 +77,7 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 	if err != nil {
 		return inconsistent(err)
 	}
-	content.Consolidate()
-	m.pending, m.fresh = content.Clone(), true
+	m.pending, m.fresh = content.Take(), true
 	m.countLate()
 	m.errors = m.graph.Errors()
 	m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
@@ -131,9 +130,9 @@ func (m *member) leap(ctx context.Context, to place) (*leap, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := limits{rows: catchUpRows}
+	most := int64(catchUpRows)
 	if streams {
-		most.rows = 0
+		most = 0
 	}
 	w := choose(commits, m.frontier, to.frontier, tables, most)
 	if len(w.schema) > 0 {

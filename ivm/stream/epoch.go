@@ -111,7 +111,7 @@ func (g *group) next(ctx context.Context) (*leap, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := choose(commits, low, to, tables, limits{rows: rows})
+	w := choose(commits, low, to, tables, rows)
 	if len(w.schema) > 0 {
 		for _, m := range slices.Clone(l.cluster) {
 			if err := m.checkSchema(ctx, w.to); err != nil {

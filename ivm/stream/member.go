@@ -60,7 +60,6 @@ type member struct {
 // input is a table that the graph reads.
 type input struct {
 	reading Reading
-	name    string
 	stream  bool  // the table is a streaming view's
 	pick    []int // fields of that view's result that are read
 	delta   *zset.Batch

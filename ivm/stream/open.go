@@ -117,7 +117,7 @@ func (m *member) openState(ctx context.Context) error {
 		for _, f := range in.Fields {
 			r.Columns = append(r.Columns, catalog.Column{ID: f.ID, Name: f.Name, Type: f.Type.String()})
 		}
-		m.inputs = append(m.inputs, &input{reading: r, name: in.Source.String(), delta: zset.New(r.Layout)})
+		m.inputs = append(m.inputs, &input{reading: r, delta: zset.New(r.Layout)})
 	}
 	return nil
 }

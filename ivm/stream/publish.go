@@ -132,7 +132,7 @@ func (g *group) frontier(m *member) catalog.Frontier {
 				return catalog.Upstream{Published: catalog.Published{Snapshot: m.frontier, Frontier: g.frontier(up)}, Meaning: up.view.Def.Meaning()}, true
 			}
 		}
-		return g.c.upstream(id, m.frontier)
+		return g.c.upstream(id)
 	})
 	f.Clock = m.clock
 	return f

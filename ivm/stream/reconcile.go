@@ -231,11 +231,11 @@ func (s *Supervisor) claim(ctx context.Context, component []*catalog.View, recor
 	if all || len(uuids) == 0 {
 		return all
 	}
-	if now := time.Now(); now.Sub(s.asked[uuids[0]]) < claimEvery && !slices.ContainsFunc(uuids, func(u string) bool { return records[u].ServerID == "" }) {
+	now := time.Now()
+	if now.Sub(s.asked[uuids[0]]) < claimEvery && !slices.ContainsFunc(uuids, func(u string) bool { return records[u].ServerID == "" }) {
 		return false
-	} else {
-		s.asked[uuids[0]] = now
 	}
+	s.asked[uuids[0]] = now
 	owned, err := s.c.Views.Claim(ctx, uuids)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -339,6 +339,7 @@ func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Rec
 	if v.Published.Generation == r.Generation {
 		k.boundary = r.Boundary
 	}
+	sl.cancel() // the attempt before has ended, or was given up
 	run, cancel := context.WithCancel(ctx)
 	a := &attempt{done: make(chan struct{})}
 	before := s.attempts[sl.uuid]

@@ -100,7 +100,9 @@ func (m *member) keep() {
 		m.pending = zset.New(m.delta.Layout)
 	}
 	m.pending.AppendBatch(m.delta)
-	m.pending.Consolidate()
+	if !m.fresh { // the whole content is summed up once, when it is published
+		m.pending.Consolidate()
+	}
 }
 
 // inconsistent gives more retractions than rows the name that users know.

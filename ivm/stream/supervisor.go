@@ -244,8 +244,8 @@ func (c *Config) wake(uuid string) {
 	}
 }
 
-// upstream is what is published of a view that is not of the group, for a frontier.
-func (c *Config) upstream(uuid string, _ int64) (catalog.Upstream, bool) {
+// upstream is what is published of a view that is not of the group.
+func (c *Config) upstream(uuid string) (catalog.Upstream, bool) {
 	c.s.mu.Lock()
 	set := c.s.latest
 	c.s.mu.Unlock()

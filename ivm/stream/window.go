@@ -1,10 +1,5 @@
 package stream
 
-// limits bound what an epoch takes at once. One snapshot is always taken whole.
-type limits struct {
-	rows int64 // changed rows, about
-}
-
 // window is the part of the lake's history that an epoch takes.
 type window struct {
 	to      int64
@@ -14,8 +9,9 @@ type window struct {
 }
 
 // choose makes the window behind from, up to head at most, from the commits after from. Snapshots that do not touch the tables cost
-// nothing. A snapshot that may have changed columns is a window of its own.
-func choose(commits []Commit, from, head int64, tables map[int64]bool, l limits) window {
+// nothing. A snapshot that may have changed columns is a window of its own. most bounds the rows that changed, about; 0 is no bound, and one
+// snapshot is always taken whole.
+func choose(commits []Commit, from, head int64, tables map[int64]bool, most int64) window {
 	w := window{to: head, touched: map[int64]bool{}, schema: map[int64]bool{}}
 	rows := int64(0)
 	for _, c := range commits {
@@ -37,7 +33,7 @@ func choose(commits []Commit, from, head int64, tables map[int64]bool, l limits)
 		if !touches {
 			continue
 		}
-		if w.commits > 0 && (schema || l.rows > 0 && rows+estimate > l.rows) {
+		if w.commits > 0 && (schema || most > 0 && rows+estimate > most) {
 			w.to = c.Snapshot - 1
 			return w
 		}

@@ -45,7 +45,7 @@ func TestWindows(t *testing.T) {
 			for _, id := range c.tables {
 				tables[id] = true
 			}
-			w := choose(commits, c.from, c.head, tables, limits{rows: c.most})
+			w := choose(commits, c.from, c.head, tables, c.most)
 			if w.to != c.to || w.commits != c.commits {
 				t.Errorf("the window ends at %d after %d commits, not at %d after %d", w.to, w.commits, c.to, c.commits)
 			}

@@ -79,6 +79,13 @@ func (b *Batch) Clone() *Batch {
 	return c
 }
 
+// Take is the batch's content as a batch of its own; this one is empty then. Nothing is copied.
+func (b *Batch) Take() *Batch {
+	t := &Batch{Layout: b.Layout, Words: b.Words, Weights: b.Weights, Heap: b.Heap}
+	b.Words, b.Weights, b.Heap = nil, nil, new(row.Heap)
+	return t
+}
+
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	b.Words, b.Weights = b.Words[:0], b.Weights[:0]
