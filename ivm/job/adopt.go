@@ -175,7 +175,7 @@ func (r *Runner) adopt(ctx context.Context) error {
 func (r *Runner) adoptOne(ctx context.Context, row Job) error {
 	if mine := row.ServerID == r.c.ServerID && row.Fence == r.c.Fence(); !mine || row.State != Queued {
 		from := row.ServerID
-		row.ServerID, row.Fence = r.c.ServerID, r.c.Fence()
+		row.ServerID, row.Fence, row.Phase = r.c.ServerID, r.c.Fence(), "being taken over"
 		// Also for a row of ours: that it did not move since it was listed proves that no run of it ended meanwhile.
 		ok, err := r.c.Store.Update(ctx, row)
 		if err != nil || !ok {
