@@ -95,6 +95,14 @@ func measure(ctx context.Context, s side, profile string) (*figures, error) {
 	heap, resident := heapMB(), statusMB("VmRSS:")
 	cpu := cpuTime()
 	for i, size := range sizes {
+		if profile != "" && size > 0 { // of the changes, not of the first content
+			stop, err := startProfile(profile)
+			if err != nil {
+				return nil, err
+			}
+			defer stop()
+			profile, cpu = "", cpuTime()
+		}
 		start := time.Now()
 		if err := s.step(ctx, i); err != nil {
 			return nil, fmt.Errorf("step %d: %w", i, err)
@@ -116,22 +124,26 @@ func measure(ctx context.Context, s side, profile string) (*figures, error) {
 			f.stateMB = statusMB("VmRSS:") - resident
 			runtime.GC()
 			f.heapMB = heapMB() - heap
-			if profile != "" { // of the changes, not of the first content
-				file, err := os.Create(profile)
-				if err != nil {
-					return nil, err
-				}
-				defer file.Close()
-				runtime.SetCPUProfileRate(500)
-				if err := pprof.StartCPUProfile(file); err != nil {
-					return nil, err
-				}
-				defer pprof.StopCPUProfile()
-			}
 		}
 		cpu = cpuTime()
 	}
 	return f, nil
+}
+
+// startProfile begins a CPU profile, to be ended by what it gives.
+func startProfile(path string) (stop func(), err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetCPUProfileRate(500)
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+	}, nil
 }
 
 // line is the figures as a peer prints them.

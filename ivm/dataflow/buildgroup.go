@@ -279,7 +279,14 @@ func (b *builder) unnest(n *plan.Unnest) (int, error) {
 		return 0, err
 	}
 	p := b.prepare(in)
-	spec := UnnestSpec{Row: p.showAll(columnsOf(n.Input)), Lists: p.showAll(n.Lists)}
+	spec := UnnestSpec{Row: p.showAll(columnsOf(n.Input)), Lists: make([]int, len(n.Lists)), Elements: make([][]int, len(n.Lists))}
+	for i, l := range n.Lists {
+		if items := writtenOut(l); items != nil {
+			spec.Elements[i] = p.showAll(items)
+		} else {
+			spec.Lists[i] = p.show(l)
+		}
+	}
 	if spec.Input, spec.Prepare, err = p.program(); err != nil {
 		return 0, err
 	}
@@ -288,4 +295,18 @@ func (b *builder) unnest(n *plan.Unnest) (int, error) {
 		return 0, err
 	}
 	return b.add(n, "unnest", op, in), nil
+}
+
+// writtenOut are the elements of a list that is written [a, b, c], or nil.
+func writtenOut(l plan.Expr) []plan.Expr {
+	f, ok := l.(*plan.Function)
+	if !ok || f.Name != "list_value" && f.Name != "array_value" || len(f.Args) == 0 || len(l.Result().Children) == 0 {
+		return nil
+	}
+	for _, a := range f.Args {
+		if !a.Result().Equal(l.Result().Children[0]) {
+			return nil
+		}
+	}
+	return f.Args
 }

@@ -3,6 +3,7 @@ package dataflow
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -14,7 +15,8 @@ import (
 //	d(μ(A)) = μ(dA)
 //
 // Of several lists the elements stand side by side, and shorter lists are padded with NULL; NULL is a list without elements,
-// and a row whose lists all have none gives nothing.
+// and a row whose lists all have none gives nothing. A list that is written out, [a, b, c], is never made: its elements are
+// fields of the prepared row.
 
 // UnnestSpec is an UNNEST.
 type UnnestSpec struct {
@@ -22,6 +24,7 @@ type UnnestSpec struct {
 	Prepare    Program     // makes them; nil: the input has them
 	Row        []int       // fields that the output begins with
 	Lists      []int       // LIST or ARRAY fields, whose elements follow
+	Elements   [][]int     // of list i: the fields that are its elements, instead of Lists[i]; nil, or of no fields: it is a field
 	Ordinality bool        // the output ends with the element's place, from 1
 }
 
@@ -31,6 +34,7 @@ type unnest struct {
 	prep   preparation
 	lists  []elements
 	buf    [][row.Inline]byte
+	turns  []*projection // of a single list given by its elements: the row that each gives, if nothing in it is long
 }
 
 // NewUnnest makes an UNNEST.
@@ -40,7 +44,11 @@ func NewUnnest(spec UnnestSpec) (Operator, error) {
 	for _, f := range spec.Row {
 		types = append(types, spec.Input.Types[f])
 	}
-	for _, f := range spec.Lists {
+	for i, f := range spec.Lists {
+		if fields := spec.elements(i); fields != nil {
+			types = append(types, spec.Input.Types[fields[0]])
+			continue
+		}
 		t := spec.Input.Types[f]
 		if t.Kind != row.List && t.Kind != row.Array {
 			return nil, fault.InternalError.Newf("a value of type %s has no elements", t)
@@ -52,7 +60,20 @@ func NewUnnest(spec UnnestSpec) (Operator, error) {
 	}
 	u.layout = row.NewLayout(types...)
 	u.lists, u.buf = make([]elements, len(spec.Lists)), make([][row.Inline]byte, len(spec.Lists))
+	if len(spec.Lists) == 1 && !spec.Ordinality && u.layout.Fixed() {
+		for _, f := range spec.elements(0) {
+			u.turns = append(u.turns, project(spec.Input, append(slices.Clone(spec.Row), f)...))
+		}
+	}
 	return u, nil
+}
+
+// elements are the fields that list i is made of, or nil.
+func (s *UnnestSpec) elements(i int) []int {
+	if i < len(s.Elements) && len(s.Elements[i]) > 0 {
+		return s.Elements[i]
+	}
+	return nil
 }
 
 func (u *unnest) Layout() *row.Layout { return u.layout }
@@ -64,30 +85,57 @@ func (u *unnest) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset
 	if err != nil {
 		return err
 	}
-	for i, w := range b.Weights {
-		r := b.Row(i)
-		most := 0
-		for j, f := range u.spec.Lists {
-			x := &u.lists[j]
-			if err := x.open(b.Layout, r, f, b.Heap, u.buf[j][:]); err != nil {
-				return err
+	if u.turns != nil {
+		for i, w := range b.Weights {
+			r := b.Row(i)
+			for _, p := range u.turns {
+				p.onto(out.AppendRow(w), r)
 			}
-			most = max(most, x.left)
 		}
-		for k := range most {
-			dst := out.AppendRow(w)
-			for j, f := range u.spec.Row {
-				u.layout.CopyField(dst, j, out.Heap, b.Layout, r, f, b.Heap)
-			}
-			at := len(u.spec.Row)
-			for j := range u.lists {
+		return nil
+	}
+	for i, w := range b.Weights {
+		if err := u.row(b, b.Row(i), w, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row gives the rows of one.
+func (u *unnest) row(b *zset.Batch, r []uint64, w int64, out *zset.Batch) error {
+	most := 0
+	for j, f := range u.spec.Lists {
+		if fields := u.spec.elements(j); fields != nil {
+			most = max(most, len(fields))
+			continue
+		}
+		x := &u.lists[j]
+		if err := x.open(b.Layout, r, f, b.Heap, u.buf[j][:]); err != nil {
+			return err
+		}
+		most = max(most, x.left)
+	}
+	for k := range most {
+		dst := out.AppendRow(w)
+		for j, f := range u.spec.Row {
+			u.layout.CopyField(dst, j, out.Heap, b.Layout, r, f, b.Heap)
+		}
+		at := len(u.spec.Row)
+		for j := range u.lists {
+			switch fields := u.spec.elements(j); {
+			case k < len(fields):
+				u.layout.CopyField(dst, at+j, out.Heap, b.Layout, r, fields[k], b.Heap)
+			case fields != nil:
+				u.layout.SetNull(dst, at+j)
+			default:
 				if err := u.lists[j].next(u.layout, dst, at+j, out.Heap); err != nil {
 					return err
 				}
 			}
-			if u.spec.Ordinality {
-				u.layout.Set(dst, at+len(u.lists), uint64(k)+1)
-			}
+		}
+		if u.spec.Ordinality {
+			u.layout.Set(dst, at+len(u.lists), uint64(k)+1)
 		}
 	}
 	return nil
