@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -147,6 +148,12 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 	if err != nil {
 		return nil, fault.ConfigInvalid.Wrap(err, "cannot listen on %s", address)
+	}
+	if network == "unix" {
+		// Whoever can connect is served: the process's user alone. Until here the umask has decided, which lets nobody else write.
+		if err := os.Chmod(where, 0o600); err != nil {
+			return nil, errors.Join(fault.ConfigInvalid.Wrap(err, "the socket cannot be made private"), l.Close())
+		}
 	}
 	return l, nil
 }

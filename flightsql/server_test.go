@@ -413,6 +413,9 @@ func TestListeners(t *testing.T) {
 	if _, err := s.client(t).GetFlightInfo(t.Context(), anyDescriptor); err != nil {
 		t.Fatal(err)
 	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the socket's mode is %v: %v", info.Mode(), err)
+	}
 	if _, err := Listen(context.Background(), "unix://"+path); fault.CodeOf(err) != fault.PortTaken {
 		t.Fatalf("a live socket was taken over: %v", err)
 	}

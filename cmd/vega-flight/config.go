@@ -36,6 +36,7 @@ type Config struct {
 	Listen    string `name:"listen" default:"127.0.0.1:8815" usage:"address of the Flight SQL service; port 0 picks one; unix:///path for a socket"`
 	HTTP      string `name:"http" default:"127.0.0.1:8816" usage:"address of /metrics, /healthz and /readyz; empty turns it off"`
 	ReadyFile string `name:"ready-file" usage:"file that is written, as JSON with the addresses and the pid, when the server is ready"`
+	Lifeline  string `name:"lifeline" usage:"file that the server's users lock (flock, shared); the server ends when none of them does any more"`
 
 	UsersFile   string        `name:"users-file" usage:"YAML file of users and API keys; without it there is no authentication and only loopback is served"`
 	Insecure    bool          `name:"insecure" usage:"serve without authentication on addresses beyond loopback"`
