@@ -19,6 +19,7 @@ import (
 	source "github.com/vegadb/vega-flight/ivm/source/lake"
 	"github.com/vegadb/vega-flight/ivm/store"
 	"github.com/vegadb/vega-flight/ivm/stream"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // stateFormat is another one whenever operators, or what is remembered of where rows lie, are kept in another form: state of an older one is
@@ -46,8 +47,9 @@ func (h *house) openStreams(ctx context.Context, c *Config) (err error) {
 	h.streams = stream.New(stream.Config{
 		Dir: dir, Stamp: strings.Join([]string{extension.DuckDBVersion, metadata.ExtensionVersion, stateFormat}, " "),
 		Source: h.source, Sink: h.sink.Results(), Views: h.views, Planner: h.binder, Evaluator: h.evaluator, Groups: h.evaluator,
-		Mine:    func(r stream.Record) bool { return store.Owner{ServerID: r.ServerID, Fence: r.Fence} == owner() },
-		Allowed: h.allowed, MemoryBudget: c.viewMemory(), Log: h.log,
+		Publishing: func(uuid string, delta *zset.Batch) func(int64) { return h.changes.Publishing(uuid, delta) },
+		Mine:       func(r stream.Record) bool { return store.Owner{ServerID: r.ServerID, Fence: r.Fence} == owner() },
+		Allowed:    h.allowed, MemoryBudget: c.viewMemory(), Log: h.log,
 	})
 	return nil
 }

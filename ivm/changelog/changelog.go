@@ -20,6 +20,7 @@ type Config struct {
 
 	Dir         string        // for rows that are kept on disk; default: the system's folder for temporary files
 	MemoryBytes int64         // of commits that are kept for who is a little behind; default 64 MiB
+	GivenBytes  int64         // of a view's newest publications as this server has made them; default 8 MiB; those of all views have MemoryBytes
 	TapeBytes   int64         // of one commit in memory; what is longer lies on disk; default 1 MiB
 	DiskBytes   int64         // of all of them on disk; default 16 GiB
 	Loads       int           // commits that are summed up at the same time; default 2
@@ -44,6 +45,7 @@ type Changelog struct {
 	tapes map[tapeKey]*tape
 	uses  int64
 	kept  int64              // bytes of cached tapes
+	given int64              // bytes of what publishers gave
 	at    int64              // what the watch has seen
 	watch context.CancelFunc // nil: nobody watches
 }
@@ -60,6 +62,7 @@ func New(c Config) *Changelog {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.MemoryBytes = cmp.Or(c.MemoryBytes, 64<<20)
+	c.GivenBytes = cmp.Or(c.GivenBytes, 8<<20)
 	c.TapeBytes = cmp.Or(c.TapeBytes, 1<<20)
 	c.DiskBytes = cmp.Or(c.DiskBytes, 16<<30)
 	c.Loads = cmp.Or(c.Loads, 2)
@@ -104,6 +107,9 @@ type followed struct {
 	commits     []commit
 	grew        chan struct{} // closed and renewed when at grows
 	subscribers map[*Subscription]struct{}
+
+	given []*given // publications of this server, oldest first
+	going *given   // one that is on its way
 
 	hold chan struct{} // who changes the hold
 	held int64         // the snapshot that is held; None
@@ -156,6 +162,9 @@ func (c *Changelog) leave(s *Subscription) {
 	if last {
 		if c.views[f.uuid] == f {
 			delete(c.views, f.uuid)
+		}
+		for len(f.given) > 0 {
+			c.dropGivenLocked(f)
 		}
 		for _, t := range c.tapes {
 			if t.key.uuid == f.uuid && t.refs == 0 {

@@ -109,23 +109,29 @@ func (c *Changelog) fill(ctx context.Context, t *tape, r *Request) {
 	failed = c.fillChanges(ctx, t, r)
 }
 
-// fillChanges sums a commit's changes up. All of a commit is in memory meanwhile, so few are read at a time.
+// fillChanges writes a commit's changes: as who published it has them in memory, or summed up from the feed. All of a commit is in memory
+// meanwhile, so few are read at a time.
 func (c *Changelog) fillChanges(ctx context.Context, t *tape, r *Request) error {
+	sum, err := c.givenFor(ctx, t.key.uuid, t.key.snapshot)
+	if err != nil {
+		return err
+	}
 	select {
 	case c.loading <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	defer func() { <-c.loading }()
-	sum := zset.New(r.layout)
-	err := c.Source.Changes(ctx, r.reading(), t.key.snapshot-1, t.key.snapshot, func(b *zset.Batch) error {
-		sum.AppendBatch(b)
-		return nil
-	})
-	if err != nil {
-		return err
+	if sum == nil || !sum.Layout.Same(r.layout) {
+		sum = zset.New(r.layout)
+		if err := c.Source.Changes(ctx, r.reading(), t.key.snapshot-1, t.key.snapshot, func(b *zset.Batch) error {
+			sum.AppendBatch(b)
+			return nil
+		}); err != nil {
+			return err
+		}
+		sum.Consolidate()
 	}
-	sum.Consolidate()
 	var went, came []int
 	for i, w := range sum.Weights {
 		if w < 0 {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +145,7 @@ type judged struct {
 	*source.Source
 	mu      sync.Mutex
 	foreign map[int64]bool
+	changes atomic.Int64 // times that they were read
 }
 
 func (j *judged) Commits(ctx context.Context, from, to int64) ([]stream.Commit, error) {

@@ -114,7 +114,7 @@ func (f *follower) settle(ctx context.Context) (stream.Status, error) {
 func (f *follower) Step(ctx context.Context, _ int64, _ map[string]*zset.Batch) (*zset.Batch, error) {
 	f.m.fate.mend()
 	st, err := f.settle(ctx)
-	if err != nil {
+	if err = errors.Join(err, f.m.given.check()); err != nil {
 		return nil, err
 	}
 	f.failed = ""

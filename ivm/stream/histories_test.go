@@ -26,6 +26,7 @@ func newTests(t *testing.T, kind laketest.Kind) (*ivmtest.Lab, *mirror) {
 	t.Cleanup(func() {
 		t.Log(l.Counts.String())
 		t.Log(m.told())
+		t.Logf("%d changes were compared with the feed, and %d not", m.given.given, m.given.inside)
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}

@@ -25,6 +25,7 @@ import (
 type mirror struct {
 	*lab
 	fate   *fate
+	given  exact
 	random *rand.Rand
 	tables []string
 	made   []*follower // newest last
@@ -39,7 +40,7 @@ func newMirror(t testing.TB, kind laketest.Kind) *mirror {
 	t.Helper()
 	m := &mirror{calm: os.Getenv("VEGA_CALM") != "", done: map[string]int{}, now: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()}
 	m.fate = newFate()
-	m.lab = newLab(t, kind, m.fate.on)
+	m.lab = newLab(t, kind, m.fate.on, m.given.on)
 	m.fate.join(m.lab)
 	return m
 }

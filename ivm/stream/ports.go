@@ -135,6 +135,9 @@ type Change struct {
 type Published struct {
 	Snapshot, Epoch, Generation int64
 	At                          time.Time
+	// Exact says that the lake's history shows the change as it was given: nothing of somebody else's was taken away with it, and the lake
+	// keeps all values as they are.
+	Exact bool
 }
 
 // Views is what is known about all views.

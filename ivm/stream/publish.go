@@ -89,7 +89,9 @@ func (g *group) commit(ctx context.Context, members []*member) (again bool, err 
 		})
 	}
 	began := time.Now()
+	ended := g.announce(c)
 	done, err := g.c.Sink.Publish(ctx, c)
+	ended(done)
 	if err != nil {
 		return g.refused(ctx, members, err)
 	}
@@ -108,6 +110,26 @@ func (g *group) commit(ctx context.Context, members []*member) (again bool, err 
 		m.published = max(m.published, snapshot)
 	}
 	return false, nil
+}
+
+// announce tells who follows the views what is about to be published, and then what became of it.
+func (g *group) announce(c Commitment) (ended func(done []Published)) {
+	tell := make([]func(int64), len(c.Members))
+	for i, m := range c.Members {
+		tell[i] = func(int64) {}
+		if m.Delta != nil && m.Delta.Len() > 0 {
+			tell[i] = g.c.Publishing(m.UUID, m.Delta)
+		}
+	}
+	return func(done []Published) {
+		for i, f := range tell {
+			if len(done) == len(tell) && done[i].Exact {
+				f(done[i].Snapshot)
+			} else {
+				f(0)
+			}
+		}
+	}
 }
 
 // change is what the table needs to show the member's result; nil for nothing.

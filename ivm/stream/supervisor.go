@@ -10,6 +10,7 @@ import (
 
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/eval"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // Config is what a Supervisor works with.
@@ -29,7 +30,10 @@ type Config struct {
 	Mine func(r Record) bool
 	// Allowed says why a view's owner may not read its sources any more; nil allows all.
 	Allowed func(ctx context.Context, v *catalog.View) error
-	Now     func() time.Time // the logical clock; nil is the system's
+	// Publishing hears of each view's change that is about to be committed, and that does not change any more. What it gives is told the
+	// snapshot whose change of the view's table that is; 0: there is none, or the lake's history may show another one.
+	Publishing func(uuid string, delta *zset.Batch) (ended func(snapshot int64))
+	Now        func() time.Time // the logical clock; nil is the system's
 
 	MemoryBudget int64 // bytes of state that a view keeps in memory, unless its options say otherwise; 0 is no bound
 	Builders     int   // members that are made at the same time; 0 is 2
@@ -72,6 +76,9 @@ func New(c Config) *Supervisor {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Publishing == nil {
+		c.Publishing = func(string, *zset.Batch) func(int64) { return func(int64) {} }
 	}
 	if c.Builders == 0 {
 		c.Builders = 2

@@ -88,6 +88,7 @@ func (o Results) Publish(ctx context.Context, c stream.Commitment) ([]stream.Pub
 	for i, st := range steps {
 		st.finish(context.WithoutCancel(ctx), results[i])
 		out[i] = stream.Published{Snapshot: results[i].Snapshot, Epoch: results[i].Epoch, Generation: results[i].Generation, At: results[i].At}
+		out[i].Exact = st.delta != nil && !results[i].Healed && st.r.names.exact(st.delta)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // rowName stands for a row's content: 128 bits of a hash that nobody can find two rows for.
@@ -53,6 +54,34 @@ func hasFloat(t row.Type) bool {
 
 // shared says that different rows may have one name: those that differ in NaNs or the sign of a zero.
 func (n *namer) shared() bool { return len(n.floats)+len(n.nested) > 0 }
+
+// exact says that the lake gives all rows of the batch back as they are, whatever rows lie beside them: a file may have another zero in the
+// place of one, and who takes a row back takes any that has its name.
+func (n *namer) exact(b *zset.Batch) bool {
+	if len(n.nested) > 0 {
+		return b.Len() == 0
+	}
+	for _, f := range n.floats {
+		at, kind := n.layout.Off[f], n.layout.Types[f].Kind
+		for i := range b.Weights {
+			r := b.Row(i)
+			if n.layout.IsNull(r, f) {
+				continue
+			}
+			if v := number(kind, r[at]); v == 0 || math.IsNaN(v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func number(k row.Kind, w uint64) float64 {
+	if k == row.Float {
+		return float64(math.Float32frombits(uint32(w)))
+	}
+	return math.Float64frombits(w)
+}
 
 // name names a row.
 func (n *namer) name(r []uint64, h *row.Heap) rowName {
