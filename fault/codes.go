@@ -89,4 +89,11 @@ var (
 	InsecureListener = define("INSECURE_LISTENER", Invalid, "Serving without authentication is refused on this address.")
 	PortTaken        = define("ADDRESS_IN_USE", Precondition, "The listen address is taken.")
 	ConfigInvalid    = define("CONFIG_INVALID", Invalid, "The configuration is wrong.")
+
+	// sidecars
+	NotConfigured       = define("NOT_CONFIGURED", Unavailable, "The sidecar has no lake yet; its host opens one.")
+	SidecarMissing      = define("SIDECAR_MISSING", Precondition, "The sidecar's program cannot be found or started.")
+	SidecarChanged      = define("SIDECAR_CHANGED", Precondition, "The sidecar's program has another checksum than its host expects.")
+	SidecarIncompatible = define("SIDECAR_INCOMPATIBLE", Precondition, "Host and sidecar have no version of their protocol in common.")
+	SidecarGone         = define("SIDECAR_GONE", Unavailable, "The sidecar's process has ended, or does not answer.")
 )

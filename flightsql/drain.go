@@ -38,6 +38,7 @@ func (s *Server) drain() {
 		case <-s.force:
 		}
 	} else {
+		s.cut.Store(true)
 		s.log.Warn("running work is cut off")
 	}
 	s.grpc.Stop()
@@ -64,6 +65,9 @@ func (s *Server) stopGracefully(stopped chan<- struct{}) {
 	s.grpc.GracefulStop()
 	close(stopped)
 }
+
+// CutOff says that running work was cut off at the end.
+func (s *Server) CutOff() bool { return s.cut.Load() }
 
 // Stop ends the server at once, also while it drains.
 func (s *Server) Stop() { s.once.Do(func() { close(s.force) }) }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -58,35 +59,33 @@ type Server struct {
 	grpc   *grpc.Server
 	force  chan struct{}
 	once   sync.Once
+	cut    atomic.Bool
 	log    *slog.Logger
 }
 
-// NewServer makes the server of a Service; Serve runs it.
-func NewServer(svc *Service, cfg ServerConfig) *Server {
+func (cfg ServerConfig) withDefaults() ServerConfig {
 	if cfg.Auth == nil {
 		cfg.Auth = auth.NoAuth{}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	if cfg.ReceiveBytes == 0 {
-		cfg.ReceiveBytes = 64 << 20
-	}
-	if cfg.SendBytes == 0 {
-		cfg.SendBytes = 256 << 20
-	}
+	number(&cfg.ReceiveBytes, 64<<20)
+	number(&cfg.SendBytes, 256<<20)
 	if cfg.HeaderBytes == 0 {
 		cfg.HeaderBytes = 64 << 10
 	}
 	if cfg.Streams == 0 {
 		cfg.Streams = 256
 	}
-	if cfg.CallsPerUser == 0 {
-		cfg.CallsPerUser = 128
-	}
-	if cfg.Grace == 0 {
-		cfg.Grace = 30 * time.Second
-	}
+	number(&cfg.CallsPerUser, 128)
+	number(&cfg.Grace, 30*time.Second)
+	return cfg
+}
+
+// NewServer makes the server of a Service; Serve runs it.
+func NewServer(svc *Service, cfg ServerConfig) *Server {
+	cfg = cfg.withDefaults()
 	if cfg.Router == nil {
 		cfg.Router = router{flightsql.NewFlightServerWithAllocator(svc, svc.Alloc)}
 	}
@@ -112,20 +111,41 @@ func NewServer(svc *Service, cfg ServerConfig) *Server {
 
 // Options are what any gRPC server that serves the Service must be made with.
 func (s *Server) Options() []grpc.ServerOption {
-	return []grpc.ServerOption{
+	return append(s.cfg.transport(),
 		grpc.ChainUnaryInterceptor(s.edge.unary),
 		grpc.ChainStreamInterceptor(s.edge.stream),
 		grpc.StatsHandler(s.svc.ConnectionStats()),
+	)
+}
+
+// Transport is how messages travel, for a gRPC server that is made before its Service: sizes, keepalive and time limits by default.
+func Transport() []grpc.ServerOption { return ServerConfig{}.withDefaults().transport() }
+
+func (cfg ServerConfig) transport() []grpc.ServerOption {
+	return []grpc.ServerOption{
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-		grpc.MaxRecvMsgSize(s.cfg.ReceiveBytes),
-		grpc.MaxSendMsgSize(s.cfg.SendBytes),
-		grpc.MaxHeaderListSize(s.cfg.HeaderBytes),
-		grpc.MaxConcurrentStreams(s.cfg.Streams),
+		grpc.MaxRecvMsgSize(cfg.ReceiveBytes),
+		grpc.MaxSendMsgSize(cfg.SendBytes),
+		grpc.MaxHeaderListSize(cfg.HeaderBytes),
+		grpc.MaxConcurrentStreams(cfg.Streams),
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.WriteBufferSize(256 << 10),
 	}
 }
+
+// Unary passes a call of one answer through what every call passes.
+func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	return s.edge.unary(ctx, req, info, handler)
+}
+
+// Stream passes a call of many answers through what every call passes.
+func (s *Server) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return s.edge.stream(srv, ss, info, handler)
+}
+
+// Flight is the Flight service itself, for calls that have passed Unary or Stream.
+func (s *Server) Flight() pb.FlightServiceServer { return s.front }
 
 // Register adds the Flight service to a gRPC server made with Options.
 func (s *Server) Register(r grpc.ServiceRegistrar) {

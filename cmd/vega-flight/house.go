@@ -74,7 +74,7 @@ func (c *Config) serverID() string {
 		return c.ServerID
 	case !strings.HasPrefix(c.Lake, "postgres"):
 		return "embedded"
-	case strings.HasSuffix(c.Listen, ":0"):
+	case c.Listen == "" || strings.HasSuffix(c.Listen, ":0"):
 		return uuid.NewString()
 	}
 	host, err := os.Hostname()

@@ -30,7 +30,9 @@ var layers = []layer{
 	{"demo", nil},
 	{"docs/tables", nil},
 	{"integration", []string{"flightsql/...", "ivm/...", "ducklake/...", "integration/..."}},
-	{"plugin", []string{"flightsql/..."}},
+	{"plugin/control", nil},
+	{"plugin/examplehost", []string{"plugin", "plugin/control"}},
+	{"plugin", []string{"plugin/control"}},
 
 	{"flightsql/auth", nil},
 	{"flightsql", []string{"flightsql/auth", "ivm", "ivm/ddl", "ivm/job", "ivm/catalog", "ducklake", "ducklake/gate", "ducklake/duck", "ducklake/types", "ducklake/metadata"}},

@@ -11,6 +11,8 @@ import (
 	_ "time/tzdata" // schedules name time zones, also on machines without a zone database
 
 	"github.com/spf13/cobra"
+
+	"github.com/vegadb/vega-flight/plugin"
 )
 
 // errUsage marks a wrong command line: exit code 2.
@@ -47,15 +49,18 @@ func run(args []string) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			if line := misspelt(os.Environ()); line != "" && cmd.Name() != "serve" { // which has a log
+			if line := misspelt(os.Environ()); line != "" && cmd.Name() != "serve" && cmd.Name() != "plugin" { // which have a log
 				fmt.Fprintln(cmd.ErrOrStderr(), "vega-flight: warning:", line)
 			}
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
-	root.AddCommand(serveCommand(stop), sqlCommand(stop), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())
+	root.AddCommand(serveCommand(stop), sqlCommand(stop), pluginCommand(stop), checkCommand(), extensionsCommand(), usersCommand(), versionCommand())
 	root.Version = about()
 	root.SetVersionTemplate("{{.Version}}\n")
+	if len(args) == 0 && plugin.IsLaunched() {
+		args = []string{"plugin"}
+	}
 	root.SetArgs(args)
 	if _, _, err := root.Find(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -7,19 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/fault"
-	"github.com/vegadb/vega-flight/flightsql"
-	"github.com/vegadb/vega-flight/flightsql/auth"
 )
 
 // serveCommand runs the server; release gives signals back to the process's own handling.
@@ -79,126 +72,12 @@ func serve(ctx context.Context, c *Config, release func()) (err error) {
 	if err != nil {
 		return err
 	}
-	figures := newMetrics()
-	h, err := openHouse(ctx, c, door.address(), figures, log)
+	srv, err := openServer(ctx, c, door, line, c.ShutdownGrace, log)
 	if err != nil {
-		return errors.Join(err, door.close())
+		return err
 	}
-	closing := context.WithoutCancel(ctx)
-	defer func() { err = errors.Join(err, h.close(closing)) }()
-	if err := withdraw(c); err != nil {
-		return errors.Join(err, door.close())
-	}
-	h.users, _ = door.auth.(knower)
-	figures.registry.MustRegister(newLakeFigures(h.lake.Store()), newStreamFigures(h))
-	svc, err := flightsql.New(ctx, flightsql.Config{
-		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(),
-		HiddenPaths: c.hiddenPaths(),
-		Check:       func(ctx context.Context) (any, error) { return h.check(ctx, false) },
-		Limits: flightsql.Limits{
-			SessionsPerUser: c.MaxUserSessions, Sessions: c.MaxSessions, SessionIdle: c.SessionIdle,
-			TransactionIdle: c.TransactionIdle, Statement: c.StatementTimeout,
-			SlowSubscriber: c.SlowSubscriber,
-		},
-		Handles: flightsql.HandleLimits{PerUser: c.MaxUserHandles, InAll: c.MaxHandles, Keep: c.HandleExpiry, SpoolBytes: c.spoolBytes()},
-	})
-	if err != nil {
-		return errors.Join(err, door.close())
-	}
-	defer func() { err = errors.Join(err, svc.Close(closing)) }()
-	server := flightsql.NewServer(svc, flightsql.ServerConfig{
-		Auth: door.auth, TLS: door.tls, Insecure: c.Insecure, Reflection: true, Grace: c.ShutdownGrace,
-		Log: log,
-	})
-	return runAll(ctx, c, h, server, door, line, func() { ready = true }, release, log)
-}
-
-// runAll runs the server and what goes on beside it, and returns when all of it has ended. It calls ready when clients are served.
-func runAll(ctx context.Context, c *Config, h *house, server *flightsql.Server, door *door, line *lifeline, ready, release func(), log *slog.Logger) error {
-	serving, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	beside, stopBeside := context.WithCancel(context.WithoutCancel(ctx)) // lease, maintenance and figures outlive the drain
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer stopBeside()
-
-	group.Go(func() {
-		if err := h.servers.Keep(beside, h.fence(), h.pins); err != nil {
-			stop(err) // fenced: another server owns our work
-		}
-	})
-	if c.MaintenanceInterval > 0 {
-		group.Go(func() { h.maintainer.Run(beside) })
-	}
-	var op *operator
-	if door.http != nil {
-		op = newOperator(door.http, h.figures.registry, h.healthy, h.lake.Short)
-		group.Go(func() {
-			if err := op.Serve(beside); err != nil {
-				stop(err)
-			}
-		})
-	}
-	group.Go(func() { watchFatal(beside, h.lake, stop) })
-	if err := h.engine.Start(ctx); err != nil {
-		return errors.Join(err, door.close())
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	group.Go(func() { forceOnSignal(beside, ctx, serving, signals, server, release) })
-	if err := announce(c, door, op, log); err != nil {
-		return errors.Join(err, door.close())
-	}
-	ready()
-	if line != nil {
-		group.Go(func() { line.watch(beside, stop) })
-	}
-	if op != nil {
-		op.ready.Store(true)
-		context.AfterFunc(serving, func() { op.ready.Store(false) })
-	}
-	err := server.Serve(serving, door.listener)
-	if cause := context.Cause(serving); cause != nil && !errors.Is(cause, context.Canceled) {
-		err = errors.Join(cause, err)
-	}
-	return err
-}
-
-// watchFatal ends serving when DuckDB can do no more: a supervisor starts a new process.
-func watchFatal(ctx context.Context, l *ducklake.Lake, stop context.CancelCauseFunc) {
-	select {
-	case <-ctx.Done():
-	case <-l.Fatal():
-		code := fault.InternalError
-		if known := fault.CodeOf(l.Failure()); known != nil {
-			code = known // memory that is lost
-		}
-		stop(code.Newf("the DuckDB instance has failed and the process ends; everything durable is in the catalog"))
-	}
-}
-
-// forceOnSignal cuts running work off when a second signal comes while the server drains. The signals are collected from before the first
-// one on, so that none is lost; asked is done when that one has come.
-func forceOnSignal(ctx, asked, serving context.Context, signals chan os.Signal, server *flightsql.Server, release func()) {
-	defer signal.Stop(signals)
-	select {
-	case <-ctx.Done():
-		return
-	case <-serving.Done():
-	}
-	left := 1
-	if asked.Err() != nil {
-		left = 2
-	}
-	for ; left > 0; left-- {
-		select {
-		case <-ctx.Done():
-			return
-		case <-signals:
-		}
-	}
-	release() // a third one ends the process at once
-	server.Stop()
+	defer func() { err = errors.Join(err, srv.close(context.WithoutCancel(ctx))) }()
+	return srv.run(ctx, func() { ready = true }, release)
 }
 
 // withdraw removes the ready file of an earlier run.
@@ -247,73 +126,6 @@ func newLog(c *Config) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, opts))
-}
-
-// door is where clients come in: the listener, who they are, and TLS; and where an operator's tools do.
-type door struct {
-	listener net.Listener
-	http     net.Listener // nil when it is turned off
-	auth     auth.Authenticator
-	tls      *auth.Certificate
-}
-
-func openDoor(ctx context.Context, c *Config, log *slog.Logger) (*door, error) {
-	d := &door{auth: auth.NoAuth{}}
-	var err error
-	if c.UsersFile != "" {
-		if d.auth, err = auth.OpenUsers(auth.UsersConfig{Path: c.UsersFile, TokenTTL: c.TokenTTL, Log: log}); err != nil {
-			return nil, err
-		}
-	}
-	if d.listener, err = flightsql.Listen(ctx, c.Listen); err != nil {
-		return nil, err
-	}
-	if err := auth.CheckListener(d.auth, d.listener.Addr(), c.Insecure); err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	if c.HTTP != "" {
-		if d.http, err = listenTCP(c.HTTP); err != nil {
-			return nil, errors.Join(err, d.close())
-		}
-	}
-	switch {
-	case c.TLSCert != "":
-		d.tls, err = auth.LoadCertificate(c.TLSCert, c.TLSKey, log)
-	case c.TLSGenerate != "":
-		host, _, _ := net.SplitHostPort(c.Listen) // a socket path has no host to certify
-		d.tls, err = auth.SelfSigned(c.TLSGenerate, []string{host}, log)
-		if err == nil {
-			log.Info("self-signed certificate", "file", d.tls.Path(), "sha256", d.tls.Fingerprint())
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	if d.tls == nil && auth.CheckListener(auth.NoAuth{}, d.listener.Addr(), false) != nil {
-		log.Warn("clients on other machines send their credentials and data in the clear: configure TLS, or put it in front", "address", d.address())
-	}
-	return d, nil
-}
-
-// address is what clients connect to.
-func (d *door) address() string {
-	a := d.listener.Addr()
-	switch {
-	case a.Network() == "unix":
-		return "grpc+unix://" + a.String()
-	case d.tls != nil:
-		return "grpc+tls://" + a.String()
-	}
-	return "grpc://" + a.String()
-}
-
-// close gives the addresses back; a server that ran has closed them already.
-func (d *door) close() error {
-	err := d.listener.Close()
-	if d.http != nil {
-		err = errors.Join(err, d.http.Close())
-	}
-	return err
 }
 
 // resultsDir keeps polled results where the next process of the server finds them; empty is a private folder among the system's temporary files.

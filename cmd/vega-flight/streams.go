@@ -103,7 +103,7 @@ func (c *Config) stateDir(l *ducklake.Lake) (string, error) {
 
 // nameless says that the server's id is made up for this run, and with it the state folder.
 func (c *Config) nameless() bool {
-	return c.ServerID == "" && c.StateDir == "" && strings.HasPrefix(c.Lake, "postgres") && strings.HasSuffix(c.Listen, ":0")
+	return c.ServerID == "" && c.StateDir == "" && strings.HasPrefix(c.Lake, "postgres") && (c.Listen == "" || strings.HasSuffix(c.Listen, ":0"))
 }
 
 // viewMemory is the checked ViewMemory.
