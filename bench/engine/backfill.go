@@ -201,6 +201,8 @@ func (t *backfillTables) Rows(i int, take func(*zset.Batch) error) error {
 	return t.b.read(t.ctx, t.columns(i, false), zset.New(t.inputs[i].Layout()), take)
 }
 
+func (*backfillTables) Size(int) int64 { return -1 }
+
 func (t *backfillTables) Summary(s *dataflow.Summary, take func(*zset.Batch) error) error {
 	return t.b.read(t.ctx, s.Of("("+t.columns(s.Source, true)+")"), zset.New(s.Layout), take)
 }

@@ -117,7 +117,9 @@ func (b *builder) readSources() error {
 		in.Position = in.time() >= 0
 		b.inputs[s] = len(b.list)
 		b.list = append(b.list, in)
-		b.starts = append(b.starts, b.graph.Source(s.String(), in.Layout()))
+		at := b.graph.Source(s.String(), in.Layout())
+		b.graph.nodes[at].rows = in.relation()
+		b.starts = append(b.starts, at)
 	}
 	for i, in := range b.list {
 		if !in.Position {
@@ -291,7 +293,9 @@ func (b *builder) program(n plan.Node, in int, exprs []plan.Expr, pred plan.Expr
 	if err != nil {
 		return 0, err
 	}
-	return b.add(n, "mapping", NewMapping(p), in), nil
+	at := b.add(n, "mapping", NewMapping(p), in)
+	b.graph.nodes[at].rows = b.relation(n)
+	return at, nil
 }
 
 // compile makes a program that ends with the graph.

@@ -40,6 +40,49 @@ func (b *builder) fromSource(n plan.Node, p *prepared) *fromSource {
 	return out
 }
 
+// relation is a node's rows as a query over its source; nil where there is none, or where it might mean something else.
+func (b *builder) relation(n plan.Node) *relation {
+	columns, preds := b.overSource(n)
+	if columns == nil {
+		return nil
+	}
+	r := &relation{columns: make([]string, len(columns)), certain: true}
+	for i, e := range columns {
+		if !isColumn(e) && !plain(e, true) {
+			return nil
+		}
+		r.certain = r.certain && (isColumn(e) || plain(e, false))
+		r.columns[i] = eval.Deparse(e)
+	}
+	conditions := make([]string, len(preds))
+	for i, e := range preds {
+		if !plain(e, len(preds) == 1) {
+			return nil
+		}
+		r.certain = r.certain && plain(e, false)
+		conditions[i] = "(" + eval.Deparse(e) + ")"
+	}
+	r.where = strings.Join(conditions, " AND ")
+	return r
+}
+
+// relation is the source itself.
+func (in Input) relation() *relation {
+	if in.Position {
+		return nil
+	}
+	r := &relation{columns: make([]string, len(in.Fields)), certain: true}
+	for i, f := range in.Fields {
+		r.columns[i] = eval.Deparse(columnRef(i, f.Type))
+	}
+	return r
+}
+
+func isColumn(e plan.Expr) bool {
+	_, ok := e.(*plan.ColumnRef)
+	return ok
+}
+
 // overSource gives a node's columns, and what its rows must satisfy, as expressions over the fields of one source.
 func (b *builder) overSource(n plan.Node) (columns, preds []plan.Expr) {
 	switch n := n.(type) {
@@ -60,7 +103,7 @@ func (b *builder) overSource(n plan.Node) (columns, preds []plan.Expr) {
 	case *plan.Filter:
 		columns, preds = b.overSource(n.Input)
 		for _, e := range columns {
-			if !plain(e, false) { // it may fail for rows that do not pass
+			if !isColumn(e) && !plain(e, false) { // it may fail for rows that do not pass
 				return nil, nil
 			}
 		}
@@ -79,7 +122,7 @@ func (b *builder) overSource(n plan.Node) (columns, preds []plan.Expr) {
 		columns = make([]plan.Expr, len(n.Exprs))
 		for i, e := range n.Exprs {
 			columns[i] = plan.Substitute(e, in)
-			if !plain(columns[i], true) {
+			if !isColumn(columns[i]) && !plain(columns[i], true) {
 				return nil, nil
 			}
 		}

@@ -34,7 +34,8 @@ type node struct {
 	own  *zset.Batch // of a source: what out is when no delta is given
 	ins  []*zset.Batch
 
-	plan   int // id of the plan's node that it works for, or -1
+	rows   *relation // what it gives, if a query over one source gives the same
+	plan   int       // id of the plan's node that it works for, or -1
 	tables []shardTable
 	count  counts
 }

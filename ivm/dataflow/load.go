@@ -74,6 +74,9 @@ func (l *loading) run(ctx context.Context, from Contents) error {
 			source++
 			done, err := l.summarise(ctx, i, at, from)
 			if err == nil && !done {
+				done, err = l.relate(ctx, i, at, from)
+			}
+			if err == nil && !done {
 				err = from.Rows(at, func(b *zset.Batch) error { return l.give(ctx, i, b) })
 			}
 			if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// Summary is a query over one source whose rows a graph can be loaded from in place of the source's: an aggregation's sums, which
-// DuckDB makes faster than rows can be read. Only sums that are exact and come out the same in any order are asked for, of
-// expressions that mean the same there.
+// Summary is a query over one source whose rows a graph can be loaded from in place of the source's: an aggregation's sums, or rows
+// with the number of times that each is there, which DuckDB makes faster than rows can be read. Only what is exact and comes out the
+// same in any order is asked for, of expressions that mean the same there.
 type Summary struct {
 	Source int // as Load counts them
 	// SQL reads the source's columns, in the order of its input's fields, by the names c0, c1 and so on, from what From stands for.
@@ -31,6 +31,8 @@ type Contents interface {
 	// Summary gives the rows of a query over a source instead, likewise. When it fails before it has given any, the content is
 	// read row by row, which finds the row that is at fault if one is.
 	Summary(s *Summary, take func(*zset.Batch) error) error
+	// Size is about how many rows a source has; negative: that is not known.
+	Size(source int) int64
 }
 
 // summarised is an operator that can be loaded from a summary of its only source.
@@ -82,5 +84,7 @@ func (l *loading) summarise(ctx context.Context, node, source int, from Contents
 type rowsOnly func(i int, take func(*zset.Batch) error) error
 
 func (r rowsOnly) Rows(i int, take func(*zset.Batch) error) error { return r(i, take) }
+
+func (rowsOnly) Size(int) int64 { return 0 }
 
 func (rowsOnly) Summary(*Summary, func(*zset.Batch) error) error { return errNoSummary }

@@ -13,6 +13,8 @@ import (
 // content is read instead.
 type Summariser interface {
 	Summary(ctx context.Context, r Reading, at int64, q Summing, take func(*zset.Batch) error) error
+	// Size is about how many rows the table has; negative: that is not known.
+	Size(ctx context.Context, r Reading) int64
 }
 
 // Summing is a query over a table. Its text reads the table's columns by the names c0, c1 and so on, in the reading's order.
@@ -54,6 +56,13 @@ func (c *contents) Summary(q *dataflow.Summary, take func(*zset.Batch) error) er
 		return fault.NotYetSupported.Newf("the rows of %s are to be read", r.Name)
 	}
 	return s.Summary(c.ctx, r, from, Summing{q.Of, q.Layout}, c.counted(take))
+}
+
+func (c *contents) Size(i int) int64 {
+	if s, ok := c.m.c.Source.(Summariser); ok {
+		return s.Size(c.ctx, c.m.inputs[i].reading)
+	}
+	return 0
 }
 
 func (c *contents) counted(take func(*zset.Batch) error) func(*zset.Batch) error {

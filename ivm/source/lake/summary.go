@@ -69,6 +69,28 @@ func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q s
 	return rows.Err()
 }
 
+// Size is how many rows the table has had added, less those of them that are gone for good.
+func (s *Source) Size(ctx context.Context, spec stream.Reading) int64 {
+	n := int64(-1)
+	err := s.Lake.Store().View(ctx, func(tx metadata.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT record_count FROM {M}ducklake_table_stats WHERE table_id = $1`, spec.TableID)
+		if err == nil && len(rows) == 0 {
+			n = 0
+		} else if err == nil {
+			var r metadata.Row
+			r.Take(rows[0])
+			if count := r.Int(); r.Err() == nil {
+				n = count
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
 // relation is the table at a snapshot, with the columns by the names that a summary has for them.
 func relation(lake string, table metadata.TableInfo, columns []metadata.ColumnInfo, spec stream.Reading, at int64) string {
 	fields := make([]string, len(columns))
