@@ -24,7 +24,7 @@ func TestAdmittedPlansAreBuilt(t *testing.T) {
 	built, refused := 0, 0
 	for _, c := range corpora(t) {
 		for _, entry := range c.entries {
-			pl, err := p.Plan(ctx, Query{SQL: entry.sql, Sources: c.tables})
+			pl, err := p.Plan(ctx, c.query(entry.sql))
 			if err != nil {
 				continue
 			}

@@ -19,10 +19,11 @@ import (
 var update = flag.Bool("update", false, "write the expected plans anew")
 
 // corpus is a file of queries with their expected plans: blocks of a query, a line of dashes and the plan, with empty lines between. A
-// block without dashes is a table of the file's own. Lines that begin with # are for readers.
+// block without dashes is a table, a view or a macro of the file's own. Lines that begin with # are for readers.
 type corpus struct {
 	file    string
 	tables  []*plan.Source
+	setup   []string // views and macros
 	entries []*entry
 	text    []string // the blocks, as they were
 	at      []int    // each entry's block
@@ -58,6 +59,8 @@ func readCorpus(t testing.TB, file string) *corpus {
 		case isQuery:
 			c.entries = append(c.entries, &entry{fmt.Sprintf("%s/%d", strings.TrimSuffix(filepath.Base(file), ".txt"), len(c.entries)+1), head, want})
 			c.at = append(c.at, i)
+		case strings.HasPrefix(head, "create view ") || strings.HasPrefix(head, "create macro "):
+			c.setup = append(c.setup, strings.TrimSpace(head))
 		case strings.TrimSpace(head) != "":
 			c.tables = append(c.tables, table(strings.TrimPrefix(strings.TrimSpace(head), "create table ")))
 		}
@@ -69,6 +72,8 @@ func readCorpus(t testing.TB, file string) *corpus {
 	}
 	return c
 }
+
+func (c *corpus) query(sql string) Query { return Query{SQL: sql, Sources: c.tables, Setup: c.setup} }
 
 // write puts what was found into the file.
 func (c *corpus) write(t *testing.T, got []string) {
@@ -139,7 +144,7 @@ func TestPlans(t *testing.T) {
 		for _, e := range c.entries {
 			n++
 			var text string
-			pl, err := p.Plan(context.Background(), Query{SQL: e.sql, Sources: c.tables})
+			pl, err := p.Plan(context.Background(), c.query(e.sql))
 			if err != nil {
 				text = "error: " + err.Error() + "\n"
 			} else {
@@ -180,8 +185,11 @@ func TestPlansMeanTheirQueries(t *testing.T) {
 		for _, s := range c.tables {
 			fillTable(r, s, 60, run)
 		}
+		for _, sql := range c.setup {
+			run(sql)
+		}
 		for _, e := range c.entries {
-			pl, err := p.Plan(ctx, Query{SQL: e.sql, Sources: c.tables})
+			pl, err := p.Plan(ctx, c.query(e.sql))
 			if err != nil || !pl.Admitted() || chooses(pl) {
 				continue
 			}

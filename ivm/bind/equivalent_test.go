@@ -66,7 +66,7 @@ func TestEquivalentQueries(t *testing.T) {
 	} {
 		var texts []string
 		for _, sql := range []string{e.one, e.other} {
-			pl, err := p.Plan(context.Background(), Query{SQL: sql, Sources: c.tables})
+			pl, err := p.Plan(context.Background(), c.query(sql))
 			if err != nil {
 				t.Fatalf("%s: %s: %v", e.name, sql, err)
 			}

@@ -12,7 +12,7 @@ func TestExplain(t *testing.T) {
 	c := readCorpus(t, "testdata/explain/properties.txt")
 	var got []string
 	for _, e := range c.entries {
-		pl, err := p.Plan(context.Background(), Query{SQL: e.sql, Sources: c.tables})
+		pl, err := p.Plan(context.Background(), c.query(e.sql))
 		if err != nil {
 			t.Fatalf("%s: %v", e.sql, err)
 		}

@@ -12,9 +12,18 @@ import (
 
 // maker writes random queries whose answer the rows alone decide: all columns are integers c0, c1, …, and every order is total up to
 // equal rows.
-type maker struct{ *rand.Rand }
+type maker struct {
+	*rand.Rand
+	made []made
+}
 
-func (m maker) one(of ...string) string { return of[m.IntN(len(of))] }
+// made is a query that was written before: some are written twice.
+type made struct {
+	sql     string
+	columns int
+}
+
+func (m *maker) one(of ...string) string { return of[m.IntN(len(of))] }
 
 func columnsOf(prefix string, n int) []string {
 	out := make([]string, n)
@@ -32,7 +41,7 @@ func as(es []string) string {
 	return strings.Join(out, ", ")
 }
 
-func (m maker) pred(cols []string, depth int) string {
+func (m *maker) pred(cols []string, depth int) string {
 	c := m.one(cols...)
 	if depth > 0 {
 		switch m.IntN(4) {
@@ -58,7 +67,7 @@ func (m maker) pred(cols []string, depth int) string {
 	return fmt.Sprintf("%s %s %d", c, op, m.IntN(7))
 }
 
-func (m maker) expr(cols []string, depth int) string {
+func (m *maker) expr(cols []string, depth int) string {
 	if depth == 0 || m.IntN(3) == 0 {
 		return m.one(append(cols, strconv.Itoa(m.IntN(7)))...)
 	}
@@ -77,7 +86,19 @@ func (m maker) expr(cols []string, depth int) string {
 }
 
 // rel is a query in parentheses and how many columns it has.
-func (m maker) rel(depth int) (string, int) {
+func (m *maker) rel(depth int) (string, int) {
+	if depth > 0 && len(m.made) > 0 && m.IntN(4) == 0 {
+		again := m.made[m.IntN(len(m.made))]
+		return again.sql, again.columns
+	}
+	sql, n := m.fresh(depth)
+	if depth > 0 {
+		m.made = append(m.made, made{sql, n})
+	}
+	return sql, n
+}
+
+func (m *maker) fresh(depth int) (string, int) {
 	if depth == 0 {
 		return m.one(
 			"(SELECT a AS c0, b::INTEGER AS c1, k AS c2 FROM u)",
@@ -200,16 +221,17 @@ func TestRandomPlansMeanTheirQueries(t *testing.T) {
 	ctx := context.Background()
 	conn, run := openJudge(t)
 	run("ATTACH ':memory:' AS lake; USE lake")
-	m := maker{rand.New(rand.NewPCG(seed, 5))}
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 5))}
 	c := readCorpus(t, "testdata/plans/scan.txt")
 	for _, s := range c.tables {
 		fillTable(m.Rand, s, 25, run)
 	}
-	compared, refused := 0, 0
+	compared, refused, shared := 0, 0, 0
 	for i := range count {
+		m.made = nil
 		sql, _ := m.rel(1 + m.IntN(4))
 		sql = strings.TrimSuffix(strings.TrimPrefix(sql, "("), ")")
-		pl, err := p.Plan(ctx, Query{SQL: sql, Sources: c.tables})
+		pl, err := p.Plan(ctx, c.query(sql))
 		if err != nil {
 			if _, own := conn.Rows(ctx, "SELECT count(*) FROM ("+sql+")"); own == nil {
 				t.Errorf("%d: %s: %v", i, sql, err)
@@ -220,6 +242,9 @@ func TestRandomPlansMeanTheirQueries(t *testing.T) {
 			refused++
 			t.Errorf("%d: %s\nis refused: %v", i, sql, pl.Reasons)
 			continue
+		}
+		if strings.Contains(pl.Text(), "shared") {
+			shared++
 		}
 		ours := toSQL(pl.Root)
 		rows, err := conn.Rows(ctx, "SELECT (SELECT count(*) FROM (FROM ("+sql+") EXCEPT ALL FROM ("+ours+"))), (SELECT count(*) FROM (FROM ("+ours+") EXCEPT ALL FROM ("+sql+")))")
@@ -233,5 +258,8 @@ func TestRandomPlansMeanTheirQueries(t *testing.T) {
 			t.Errorf("%d: %s\n%v rows are missing and %v are too many\n%s", i, sql, rows[0][0], rows[0][1], pl.Text())
 		}
 	}
-	t.Logf("%d compared, %d refused", compared, refused)
+	t.Logf("%d compared, %d refused, %d with shared parts", compared, refused, shared)
+	if shared == 0 {
+		t.Error("no query had a part twice")
+	}
 }

@@ -20,6 +20,7 @@ import (
 //	                             and the like happen by themselves, or, if manual, as the script says
 //	table [append] [watermark=COLUMN delay=D]
 //	                             DDL of DuckDB; append: rows are never taken back; a watermark D behind the newest time
+//	plain                        DDL of DuckDB of plain views and macros, which the queries of views may use
 //	view NAME [zone=Z] [scale=N] [exact] [alone] [over=VIEW] [keys=(a,b)]
 //	                             a query; after a line WITHIN, what the rows are chosen from
 //	refuse                       a query that is refused; prints why
@@ -112,6 +113,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	switch d.Cmd {
 	case "table":
 		return "", s.table(ctx, d)
+	case "plain":
+		return "", w.Plain(ctx, d.Input)
 	case "commit":
 		return "", w.Commit(ctx, d.Input)
 	case "view":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -15,6 +16,7 @@ type World struct {
 	lab    *Lab
 	schema string
 	tables []*table
+	plain  []string // plain views and macros
 	views  []*View
 	now    int64
 	commit uint64   // number of the newest one
@@ -68,6 +70,18 @@ func (w *World) Table(ctx context.Context, ddl string, appendOnly bool) error {
 			return err
 		}
 		w.tables = append(w.tables, t)
+	}
+	return nil
+}
+
+// Plain makes plain views and macros by DDL.
+func (w *World) Plain(ctx context.Context, ddl string) error {
+	if err := w.lab.oracle.exec(ctx, ddl); err != nil {
+		return err
+	}
+	w.plain = append(w.plain, ddl)
+	if m := w.lab.mirror(); m != nil {
+		return m.Table(ctx, ddl)
 	}
 	return nil
 }
@@ -245,6 +259,7 @@ func (w *World) View(ctx context.Context, name, sql string, o Options) (*View, e
 // Plan plans a query over the world's tables.
 func (w *World) Plan(ctx context.Context, sql string, o Options) (Definition, error) {
 	q := bindQuery(sql, o)
+	q.Setup = append(slices.Clone(w.plain), q.Setup...)
 	for _, t := range w.tables {
 		q.Sources = append(q.Sources, t.source)
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -50,6 +51,9 @@ func (p *Plan) Explain() []Row {
 		if w, ok := i.Node.(*Window); ok && len(w.Partition) == 0 {
 			r.Detail += "; one partition: each change evaluates it all"
 		}
+		if _, shared := i.Node.(*Shared); shared {
+			r.Detail += " for" + readers(i.Readers)
+		}
 		if i.Watermark >= 0 {
 			r.Watermark = cols[i.Watermark].Name
 			if d := i.delays(); d != "" {
@@ -65,6 +69,17 @@ func (p *Plan) Explain() []Row {
 		rows[k] = r
 	}
 	return rows
+}
+
+// readers names nodes, each once.
+func readers(ids []int) (out string) {
+	for i, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if i > 0 {
+			out += ","
+		}
+		out += fmt.Sprintf(" #%d", id)
+	}
+	return out
 }
 
 // window is what lets state go: an event-time window, or the clock.

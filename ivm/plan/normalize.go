@@ -6,7 +6,7 @@ package plan
 func normalize(n Node) Node {
 	n = prune(n) // also takes correlated joins apart, which are known by the outer side that they share
 	n = inlineShared(n)
-	n = transform(n, subqueries)
+	n = transform(transform(n, subqueries), scalarAlone)
 	for range 4 { // each round makes at most the next rule's work
 		n = transform(n, simplify)
 		n = prune(n)
@@ -15,7 +15,7 @@ func normalize(n Node) Node {
 	n = inlineShared(prune(transform(n, nearest)))
 	n = transform(connect(transform(n, simplify)), simplify)
 	n = transform(n, clockFilters)
-	return transform(n, simplify)
+	return share(transform(n, simplify))
 }
 
 // overInputs is the node over what f makes of its inputs.

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
@@ -140,10 +138,4 @@ func (p *Plan) Sources() []*Source {
 		}
 	}
 	return out
-}
-
-// Fingerprint names the plan: equal ones keep the same state.
-func (p *Plan) Fingerprint() string {
-	sum := sha256.Sum256([]byte(p.Text()))
-	return hex.EncodeToString(sum[:16])
 }

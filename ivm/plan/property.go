@@ -24,6 +24,7 @@ type Info struct {
 	ID, Parent       int // numbers in Nodes; the Parent of the root is -1, of a Shared node its first user
 	Node             Node
 	Operator, Detail string
+	Readers          []int // of a Shared node: all its users
 
 	Input, Output Mode
 	Keys          [][]int // sets of output columns no two rows agree in; an empty one: there is at most one row
@@ -44,11 +45,12 @@ type Info struct {
 // describe fills in the properties of a node and all below it.
 func (p *Plan) describe(n Node, parent *Info) *Info {
 	if known := p.infos[n]; known != nil {
+		known.Readers = append(known.Readers, parent.ID)
 		return known
 	}
 	i := &Info{ID: len(p.Nodes), Parent: -1, Node: n, Watermark: -1}
 	if parent != nil {
-		i.Parent = parent.ID
+		i.Parent, i.Readers = parent.ID, []int{parent.ID}
 	}
 	p.infos[n] = i
 	p.Nodes = append(p.Nodes, i)

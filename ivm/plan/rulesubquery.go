@@ -108,38 +108,11 @@ func probe(n Node) Node {
 
 // scalarJoin undoes a join with the value of a scalar subquery, which is always one row.
 func scalarJoin(n *Join) Node {
-	p, ok := n.Right.(*Project)
-	if !ok || len(p.Exprs) == 0 {
+	scalar := scalarValue(n.Right)
+	if scalar == nil {
 		return nil
 	}
-	a, ok := p.Input.(*Aggregate)
-	if !ok || len(a.Groups) > 0 || len(a.Aggs) < 2 {
-		return nil
-	}
-	count := len(a.Aggs) - 1
-	if a.Aggs[count].Name != "count_star" {
-		return nil
-	}
-	var values []Expr
-	for _, e := range p.Exprs {
-		c, ok := e.(*Case)
-		if !ok || len(c.Whens) != 1 {
-			return nil
-		}
-		cmp, ok := c.Whens[0].If.(*Comparison)
-		if !ok || cmp.Op != Greater {
-			return nil
-		}
-		r, ok1 := cmp.Left.(*ColumnRef)
-		f, ok2 := c.Whens[0].Then.(*Function)
-		v, ok3 := c.Else.(*ColumnRef)
-		if !ok1 || !ok2 || !ok3 || r.Index != count || f.Name != "error" || v.Index >= count || a.Aggs[v.Index].Name != "first" || len(a.Aggs[v.Index].Args) != 1 {
-			return nil
-		}
-		values = append(values, a.Aggs[v.Index].Args[0])
-	}
-	scalar := &Project{a.Input, values, p.Names}
-	if oneRow(a.Input) {
+	if oneRow(scalar) {
 		c := *n
 		c.Right = scalar
 		return &c
@@ -171,4 +144,51 @@ func oneRow(n Node) bool {
 		return n.Kind == Inner && len(n.Conditions) == 0 && n.Residual == nil && oneRow(n.Left) && oneRow(n.Right)
 	}
 	return false
+}
+
+// scalarAlone undoes a scalar subquery that stands beside nothing.
+func scalarAlone(n Node) Node {
+	scalar := scalarValue(n)
+	if scalar == nil {
+		return n
+	}
+	if oneRow(scalar) {
+		return scalar
+	}
+	return &Join{Kind: Single, Left: &Values{Rows: [][]Expr{{}}, Pos: NoPosition}, Right: scalar, Pos: NoPosition}
+}
+
+// scalarValue is the subquery below what makes one row of it: its first value beside a count that must not exceed 1.
+func scalarValue(n Node) *Project {
+	p, ok := n.(*Project)
+	if !ok || len(p.Exprs) == 0 {
+		return nil
+	}
+	a, ok := p.Input.(*Aggregate)
+	if !ok || len(a.Groups) > 0 || len(a.Aggs) < 2 {
+		return nil
+	}
+	count := len(a.Aggs) - 1
+	if a.Aggs[count].Name != "count_star" {
+		return nil
+	}
+	var values []Expr
+	for _, e := range p.Exprs {
+		c, ok := e.(*Case)
+		if !ok || len(c.Whens) != 1 {
+			return nil
+		}
+		cmp, ok := c.Whens[0].If.(*Comparison)
+		if !ok || cmp.Op != Greater {
+			return nil
+		}
+		r, ok1 := cmp.Left.(*ColumnRef)
+		f, ok2 := c.Whens[0].Then.(*Function)
+		v, ok3 := c.Else.(*ColumnRef)
+		if !ok1 || !ok2 || !ok3 || r.Index != count || f.Name != "error" || v.Index >= count || a.Aggs[v.Index].Name != "first" || len(a.Aggs[v.Index].Args) != 1 {
+			return nil
+		}
+		values = append(values, a.Aggs[v.Index].Args[0])
+	}
+	return &Project{a.Input, values, p.Names}
 }

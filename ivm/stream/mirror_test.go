@@ -28,6 +28,7 @@ type mirror struct {
 	given  exact
 	random *rand.Rand
 	tables []string
+	plain  []string // what drops its views and macros
 	made   []*follower // newest last
 	now    int64
 	timed  bool // a table has a watermark: what was late is not known to content that is made anew
@@ -73,7 +74,14 @@ func (m *mirror) Table(_ context.Context, text string) error {
 			return &ivmtest.Skipped{Why: "the lake refuses the table: " + err.Error()}
 		}
 		words := strings.FieldsFunc(s.Text, func(r rune) bool { return r == ' ' || r == '(' || r == '\n' })
-		m.tables = append(m.tables, words[2])
+		switch kind := strings.ToUpper(words[1]); {
+		case kind == "TABLE":
+			m.tables = append(m.tables, words[2])
+		case kind == "MACRO" && strings.Contains(s.Text, " AS TABLE "):
+			m.plain = append(m.plain, "DROP MACRO TABLE "+words[2])
+		default:
+			m.plain = append(m.plain, "DROP "+kind+" "+words[2])
+		}
 	}
 	return nil
 }
@@ -112,10 +120,13 @@ func (m *mirror) Happen(_ context.Context, what string) error {
 func (m *mirror) End(context.Context) error {
 	m.fate.mend()
 	var errs []error
+	for i := len(m.plain) - 1; i >= 0; i-- {
+		errs = append(errs, m.try(m.plain[i]))
+	}
 	for _, t := range m.tables {
 		errs = append(errs, m.try("DROP TABLE "+t))
 	}
-	m.tables = nil
+	m.tables, m.plain = nil, nil
 	return errors.Join(errs...)
 }
 
