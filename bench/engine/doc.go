@@ -16,6 +16,13 @@
 // outside; keys, expressions, consolidation and copying the output are inside. Since machines are shared, wall time stands beside CPU
 // time, and only figures of one run are to be compared.
 //
+// Memory is what is allocated and not freed after the first content (of Nexmark: after all events), without the input and without
+// the changes of the result, which a caller would not keep; peers ask their allocator. DuckDB's is what became resident. It is told by
+// key of the view's state (workload.keys) and by row of the first content.
+//
+// --markdown FILE writes the tables into a document, between its marks (markdown.go); the profiles' heaviest functions lie as text
+// beside the profiles.
+//
 // Several workers of one system need as many free cores: engines whose workers wait for each other at every batch fall to a hundredth
 // when another program holds a core, so look at /proc/loadavg before comparing such lines.
 //

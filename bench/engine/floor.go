@@ -39,6 +39,15 @@ func (d *deltas) row() []int64 {
 	return d.words[n : n+d.width : n+d.width]
 }
 
+// held is the bytes that it has from Go.
+func (d *deltas) held() int {
+	n := cap(d.words)
+	for _, p := range d.full {
+		n += cap(p)
+	}
+	return 8 * n
+}
+
 func (d *deltas) pieces() [][]int64 { return append(d.full, d.words) }
 
 // numbers gives each key a number, densely from 0.

@@ -19,7 +19,10 @@ type floorSide struct {
 
 const worthSharing = 2_000 // records; a smaller batch is not handed over
 
-func newFloorSide(_ context.Context, o sideOptions) (side, error) {
+func newFloorSide(ctx context.Context, o sideOptions) (side, error) {
+	if o.workload.nexmark() {
+		return newEventSide(ctx, o)
+	}
 	f, err := readFeed(o.data, o.workload.folder, o.rounds)
 	if err != nil {
 		return nil, err
@@ -48,6 +51,14 @@ func (s *floorSide) sizes() []int {
 		out[i] = b.size
 	}
 	return out
+}
+
+func (s *floorSide) memory() float64 {
+	n := 0
+	for _, d := range s.out {
+		n += d.held()
+	}
+	return liveMB() - float64(n)/(1<<20)
 }
 
 func (s *floorSide) rows() int { return len(s.steps[0].records) }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // settings are the command line's.
@@ -27,6 +28,7 @@ type settings struct {
 	workers  []int
 	peers    []string
 	profiles string
+	document string
 }
 
 func main() {
@@ -86,7 +88,8 @@ func readSettings(args []string) (*settings, error) {
 	f.StringVar(&s.json, "json", ".build/bench-engine.json", "file for the figures")
 	f.StringVar(&s.data, "data", "", "folder of inputs that are there already; \"\" makes them from the seed")
 	f.StringVar(&s.work, "work", ".build/bench-engine", "folder for inputs, results and peers")
-	f.StringVar(&s.profiles, "profiles", "", "folder for CPU profiles; \"\" is in the work folder")
+	f.StringVar(&s.profiles, "profiles", "", "folder for a CPU profile of each workload, and its heaviest functions as text; \"\" is in the work folder")
+	f.StringVar(&s.document, "markdown", "", "document for the tables: between its marks, or all of it")
 	f.Uint64Var(&s.Seed, "seed", 42, "of the inputs")
 	f.Int64Var(&s.Rows, "rows", 1_000_000, "of the first content")
 	f.Int64Var(&s.Events, "events", 2_000_000, "of Nexmark")
@@ -212,7 +215,7 @@ func (s *settings) run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.profiles, 0o755); err != nil {
 		return err
 	}
-	n := &session{settings: s, data: data, systems: systems, oracle: newOracle(data, s.Rounds)}
+	n := &session{settings: s, data: data, systems: systems, oracle: newOracle(data, s.Rounds), began: time.Now(), load: loadAverage()}
 	defer func() { err = errors.Join(err, n.oracle.close()) }()
 	for _, w := range workloads {
 		if s.wants(w) {
@@ -222,5 +225,12 @@ func (s *settings) run(ctx context.Context) (err error) {
 		}
 	}
 	n.print(os.Stdout)
-	return n.writeJSON(s.json)
+	if err := n.writeJSON(s.json); err != nil {
+		return err
+	}
+	tops, err := n.writeTops(ctx)
+	if err != nil || s.document == "" {
+		return err
+	}
+	return n.writeMarkdown(s.document, tops)
 }

@@ -25,7 +25,7 @@ type oracleData struct {
 	db    *duck.DB
 	conn  *duck.Conn
 	event *eventTables
-	made  map[string]bool // views that have been computed
+	made  map[string]int64 // of views that have been computed: the keys of their state
 }
 
 func newOracle(data string, rounds int) *oracle {
@@ -36,7 +36,7 @@ func (o *oracle) of(ctx context.Context, w *workload) (_ *oracleData, err error)
 	if d := o.open[w.folder]; d != nil {
 		return d, nil
 	}
-	d := &oracleData{made: map[string]bool{}}
+	d := &oracleData{made: map[string]int64{}}
 	if w.nexmark() {
 		if d.event, err = openEvents(ctx, o.data); err != nil {
 			return nil, err
@@ -134,6 +134,7 @@ func recordReader(all []record) (array.RecordReader, error) {
 // verdict is how a result compares with DuckDB's.
 type verdict struct {
 	rows, missing, surplus, negative int64
+	keys                             int64 // of the state
 }
 
 func (v verdict) equal() bool { return v.missing == 0 && v.surplus == 0 && v.negative == 0 }
@@ -155,12 +156,15 @@ func (o *oracle) verify(ctx context.Context, w *workload, dir string) (v verdict
 	if err != nil {
 		return v, err
 	}
-	if !d.made[w.name] {
+	if _, is := d.made[w.name]; !is {
 		if _, err := d.conn.Exec(ctx, "CREATE TABLE expected_"+w.name+" AS "+w.view); err != nil {
 			return v, err
 		}
-		d.made[w.name] = true
+		if d.made[w.name], err = d.count(ctx, w.keys); err != nil {
+			return v, err
+		}
 	}
+	v.keys = d.made[w.name]
 	isDeltas := strings.HasSuffix(files[0], ".deltas.csv")
 	columns, from := w.result, "FROM text"
 	if isDeltas {

@@ -27,7 +27,6 @@ type run struct {
 	Rows       int     `json:"backfill_rows"`
 	RSS        float64 `json:"rss_mb"`
 	State      float64 `json:"state_mb"`
-	Heap       float64 `json:"heap_mb"`
 	Seconds    float64 `json:"secs"` // Nexmark of others
 	EventsEach float64 `json:"ev_s"`
 	sizes      map[int]rate

@@ -81,6 +81,8 @@ func (s *recompute) sizes() []int {
 	return out
 }
 
+func (s *recompute) memory() float64 { return statusMB("VmRSS:") }
+
 func (s *recompute) rows() int { return len(s.steps[0].records) }
 
 func (s *recompute) step(ctx context.Context, i int) error {

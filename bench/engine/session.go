@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // session measures workload after workload.
@@ -17,6 +18,8 @@ type session struct {
 	oracle  *oracle
 	results []*result
 	failed  []string
+	began   time.Time
+	load    string // before it began
 }
 
 // result is a system's figures for a workload on so many cores: of each batch size the best of the runs.
@@ -24,6 +27,7 @@ type result struct {
 	system   string
 	workload *workload
 	workers  int
+	keys     int64 // of the workload's state
 	runs     []*run
 	equal    bool
 	verdict  string
@@ -35,7 +39,7 @@ func (s *session) run(ctx context.Context, w *workload) error {
 	for _, workers := range s.workers {
 		for i := range s.runs {
 			for _, y := range s.systems {
-				if y.name == "duckdb" && (w.nexmark() || i > 0) || y.name == "floor" && w.nexmark() {
+				if y.name == "duckdb" && (w.nexmark() || i > 0) || y.name == "floor" && w.nexmark() && workers > 1 {
 					continue
 				}
 				r := find(these, y.name, workers)
@@ -85,7 +89,7 @@ func (s *session) once(ctx context.Context, y *system, r *result, i int) error {
 	}
 	profile := ""
 	if y.name == "vega" && i == s.runs-1 {
-		profile = filepath.Join(s.profiles, fmt.Sprintf("%s-%d.pprof", r.workload.name, r.workers))
+		profile = s.profile(r.workload, r.workers)
 	}
 	got, err := y.execute(ctx, r.workload, r.workers, s.Rounds, s.data, dir, profile)
 	if err != nil {
@@ -99,6 +103,7 @@ func (s *session) once(ctx context.Context, y *system, r *result, i int) error {
 	if err != nil {
 		return fmt.Errorf("%s, %s: the result: %w", y.name, r.workload.name, err)
 	}
+	r.keys = v.keys
 	if r.equal, r.verdict = v.equal(), v.String(); !r.equal {
 		return fmt.Errorf("%s, %s: the result differs from DuckDB's: %s", y.name, r.workload.name, v)
 	}
@@ -150,6 +155,8 @@ type entry struct {
 	RSS       float64 `json:"rss_mb"`
 	State     float64 `json:"state_mb,omitempty"`
 	PerRow    float64 `json:"state_bytes_per_row,omitempty"`
+	Keys      int64   `json:"keys,omitempty"`
+	PerKey    float64 `json:"state_bytes_per_key,omitempty"`
 	Backfill  float64 `json:"backfill_s"`
 	Equal     bool    `json:"equal"`
 	Bar       float64 `json:"bar,omitempty"`
@@ -169,7 +176,7 @@ func (s *session) entries() []entry {
 				continue
 			}
 			e := entry{System: r.system, Workload: r.workload.label(), Workers: r.workers, Batch: size, Changes: b.perSecond, Middle: middle, PerCPU: b.perCPU,
-				P50: b.p50, P99: b.p99, RSS: r.least(func(x *run) float64 { return x.RSS }), State: r.state(), PerRow: r.perRow(),
+				P50: b.p50, P99: b.p99, RSS: r.least(func(x *run) float64 { return x.RSS }), State: r.state(), PerRow: r.perRow(), Keys: r.keys, PerKey: r.perKey(),
 				Backfill: r.least(func(x *run) float64 { return x.Backfill }), Equal: r.equal}
 			if r.system == "vega" {
 				e.OverPeers, e.OverCPU = s.overPeers(r, size)
@@ -186,19 +193,21 @@ func (s *session) entries() []entry {
 
 var batchSizes = []int{10_000, 100, 1}
 
-// state is the memory in MiB that the first content's state takes: what the collector knows of it where it is ours, else resident memory.
-func (r *result) state() float64 {
-	if heap := r.least(func(x *run) float64 { return x.Heap }); heap > 0 {
-		return heap
-	}
-	return r.least(func(x *run) float64 { return x.State })
-}
+// state is the memory in MiB that a system's state takes: of the first content, or of all events.
+func (r *result) state() float64 { return r.least(func(x *run) float64 { return x.State }) }
 
 func (r *result) perRow() float64 {
 	if r.workload.nexmark() || r.runs[0].Rows == 0 {
 		return 0
 	}
 	return r.state() * (1 << 20) / float64(r.runs[0].Rows)
+}
+
+func (r *result) perKey() float64 {
+	if r.keys == 0 {
+		return 0
+	}
+	return r.state() * (1 << 20) / float64(r.keys)
 }
 
 // overPeers is the ratio of a rate of ours to the best of the engines beside us, by wall time and by CPU time.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ type side interface {
 	sizes() []int // of the steps, in changes; 0 for a content
 	rows() int    // of the first content
 	step(ctx context.Context, i int) error
+	memory() float64             // MiB that are in use, without the result's changes
 	write(w *bufio.Writer) error // all changes of the result, weight first
 	close() error
 }
@@ -46,7 +46,7 @@ var sides = map[string]func(context.Context, sideOptions) (side, error){
 type figures struct {
 	backfill, backfillCPU time.Duration
 	rows                  int
-	stateMB, heapMB       float64
+	stateMB               float64 // growth of memory without the result's changes; of sides that are not Go's own, of what is resident
 	took                  map[int][]time.Duration
 	cpu                   map[int]time.Duration
 }
@@ -91,8 +91,7 @@ func runSide(ctx context.Context, name string, o sideOptions, to io.Writer) (err
 func measure(ctx context.Context, s side, profile string) (*figures, error) {
 	f := &figures{rows: s.rows(), took: map[int][]time.Duration{}, cpu: map[int]time.Duration{}}
 	sizes := s.sizes()
-	runtime.GC()
-	heap, resident := heapMB(), statusMB("VmRSS:")
+	before := s.memory()
 	cpu := cpuTime()
 	for i, size := range sizes {
 		if profile != "" && size > 0 { // of the changes, not of the first content
@@ -121,29 +120,14 @@ func measure(ctx context.Context, s side, profile string) (*figures, error) {
 			f.cpu[size] += spent
 		} else {
 			f.backfillCPU = spent
-			f.stateMB = statusMB("VmRSS:") - resident
-			runtime.GC()
-			f.heapMB = heapMB() - heap
+			f.stateMB = s.memory() - before
 		}
 		cpu = cpuTime()
 	}
+	if f.stateMB == 0 { // nothing came before the batches
+		f.stateMB = s.memory() - before
+	}
 	return f, nil
-}
-
-// startProfile begins a CPU profile, to be ended by what it gives.
-func startProfile(path string) (stop func(), err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	runtime.SetCPUProfileRate(500)
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() {
-		pprof.StopCPUProfile()
-		_ = file.Close()
-	}, nil
 }
 
 // line is the figures as a peer prints them.
@@ -151,7 +135,7 @@ func (f *figures) line(name string, o sideOptions) string {
 	out := map[string]any{
 		"peer": name, "w": o.workload.name, "workers": o.workers, "rounds": o.rounds,
 		"backfill_s": f.backfill.Seconds(), "backfill_cpu_s": f.backfillCPU.Seconds(), "backfill_rows": f.rows,
-		"rss_mb": statusMB("VmHWM:"), "state_mb": f.stateMB, "heap_mb": f.heapMB,
+		"rss_mb": statusMB("VmHWM:"), "state_mb": f.stateMB,
 	}
 	for size, took := range f.took {
 		sorted := slices.Sorted(slices.Values(took))
@@ -183,6 +167,12 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// liveMB is what is in use of Go's heap.
+func liveMB() float64 {
+	runtime.GC()
+	return heapMB()
 }
 
 func heapMB() float64 {

@@ -19,7 +19,7 @@ func (s *session) print(w io.Writer) {
 					fmt.Fprintf(w, " | %8s %8s %9s %9s", short(float64(size)), "/cpu s", "p50", "p99")
 				}
 			}
-			fmt.Fprintf(w, " | %7s %7s %6s  %s\n", "rss MB", "state", "B/row", "equal")
+			fmt.Fprintf(w, " | %7s %7s %7s %6s  %s\n", "rss MB", "state", "B/key", "B/row", "equal")
 		}
 		s.line(w, r)
 		if i+1 == len(s.results) || s.results[i+1].workload != last {
@@ -32,7 +32,7 @@ func (s *session) print(w io.Writer) {
 			fmt.Fprintf(w, "  %s\n", f)
 		}
 	}
-	fmt.Fprintf(w, "\nChanges a second, best of the runs; x: cores; /cpu s: changes a second of CPU time; times of a batch in µs; state: MiB after the first content.\n")
+	fmt.Fprintf(w, "\nChanges a second, best of the runs; x: cores; /cpu s: changes a second of CPU time; times of a batch in µs; state: MiB after the first content, or after all events, without the result.\n")
 }
 
 func (s *session) line(w io.Writer, r *result) {
@@ -46,11 +46,7 @@ func (s *session) line(w io.Writer, r *result) {
 			fmt.Fprintf(w, " | %8s %8s %9s %9s", short(b.perSecond), short(b.perCPU), micros(b.p50), micros(b.p99))
 		}
 	}
-	perRow := "-"
-	if x := r.perRow(); x > 0 {
-		perRow = fmt.Sprintf("%.0f", x)
-	}
-	fmt.Fprintf(w, " | %7.0f %7.1f %6s  %v\n", r.least(func(x *run) float64 { return x.RSS }), r.state(), perRow, r.equal)
+	fmt.Fprintf(w, " | %7.0f %7s %7s %6s  %v\n", r.least(func(x *run) float64 { return x.RSS }), size(r.state()), short(r.perKey()), short(r.perRow()), r.equal)
 }
 
 // verdicts says how ours stands against bars, aims and the others of this run.
@@ -88,6 +84,14 @@ func meets(yes bool) string {
 		return "met"
 	}
 	return "MISSED"
+}
+
+// size is a number of MiB.
+func size(mb float64) string {
+	if mb <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", mb)
 }
 
 func short(v float64) string {

@@ -27,12 +27,13 @@ type vegaSide struct {
 	size   []int
 	first  int // rows of the first content
 	output []*zset.Batch
+	last   *zset.Batch // the graph's output of the last step
 }
 
 const pieceRows = 1 << 16
 
 func newVegaSide(ctx context.Context, o sideOptions) (_ side, err error) {
-	s := &vegaSide{w: o.workload}
+	s := &vegaSide{w: o.workload, last: zset.New(row.NewLayout())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -169,11 +170,20 @@ func (s *vegaSide) readEvents(ctx context.Context, data string, inputs []dataflo
 func (s *vegaSide) sizes() []int { return s.size }
 func (s *vegaSide) rows() int    { return s.first }
 
+func (s *vegaSide) memory() float64 {
+	n := 0
+	for _, b := range append(s.output[:len(s.output):len(s.output)], s.last) {
+		n += 8*(cap(b.Words)+cap(b.Weights)) + b.Heap.Held()
+	}
+	return liveMB() - float64(n)/(1<<20)
+}
+
 func (s *vegaSide) step(ctx context.Context, i int) error {
 	out, err := s.epoch(ctx, i)
 	if err != nil {
 		return err
 	}
+	s.last = out
 	for out.Len() > 0 {
 		n := len(s.output)
 		if n == 0 || s.output[n-1].Len()+min(out.Len(), pieceRows) > pieceRows {
@@ -200,7 +210,17 @@ func (s *vegaSide) epoch(ctx context.Context, i int) (*zset.Batch, error) {
 	if s.size[i] > 0 {
 		return s.graph.Step(ctx, 0, s.steps[i]...)
 	}
-	return s.graph.Load(ctx, 0, func(source int, take func(*zset.Batch) error) error { return take(s.steps[i][source]) })
+	return s.graph.Load(ctx, 0, func(source int, take func(*zset.Batch) error) error {
+		b := s.steps[i][source]
+		w := b.Layout.Words
+		for from := 0; from < b.Len(); from += pieceRows {
+			to := min(from+pieceRows, b.Len())
+			if err := take(&zset.Batch{Layout: b.Layout, Heap: b.Heap, Words: b.Words[from*w : to*w], Weights: b.Weights[from:to]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *vegaSide) write(w *bufio.Writer) error {

@@ -39,9 +39,10 @@ where
             let (probe, _) = out.probe();
             (left, right, probe)
         });
+        let bare = report::live();
         let mut mine: Vec<_> = steps.iter().map(|s| (s.size, share(&s.left, me, workers), share(&s.right, me, workers))).collect();
         let mut figures = Figures::default();
-        let resident = report::memory("VmRSS");
+        let filled = report::live();
         let mut since = report::cpu();
         let mut sizes = mine.iter().map(|s| s.0).collect::<Vec<_>>();
         sizes.push(-1);
@@ -74,12 +75,20 @@ where
                 let now = report::cpu();
                 if *size == 0 {
                     figures.backfill_cpu_s = now - since;
-                    figures.state_mb = report::memory("VmRSS") - resident;
+                    let given = vec_mb(&steps[0].left) + vec_mb(&steps[0].right);
+                    figures.state_mb = report::live() - filled + given - copied(&seen);
                 } else {
                     *figures.cpu.entry(*size).or_default() += now - since;
                 }
                 since = report::cpu();
             }
+        }
+        if figures.backfill_s == 0.0 {
+            // nothing came before the batches, which are all taken in
+            figures.state_mb = report::live() - bare - copied(&seen);
+        }
+        if workers > 1 {
+            figures.state_mb = 0.0; // others use the same memory
         }
         if me == 0 {
             *f.lock().unwrap() = figures;
@@ -90,6 +99,22 @@ where
     let changes = std::mem::take(&mut *output.lock().unwrap());
     let figures = std::mem::take(&mut *figures.lock().unwrap());
     (figures, changes)
+}
+
+/// The memory of a vector whose values own none, in MiB.
+fn vec_mb<D>(rows: &[D]) -> f64 {
+    std::mem::size_of_val(rows) as f64 / (1 << 20) as f64
+}
+
+/// The memory of rows in MiB: what a copy takes, and what the vector has in reserve.
+fn copied<D: Clone>(rows: &RefCell<Vec<D>>) -> f64 {
+    let rows = rows.borrow();
+    let before = report::live();
+    let copy = rows.clone();
+    let spare = (rows.capacity() - rows.len()) * std::mem::size_of::<D>();
+    let size = report::live() - before + spare as f64 / (1 << 20) as f64;
+    drop(copy);
+    size
 }
 
 fn share<D: Clone>(rows: &[D], me: usize, workers: usize) -> Vec<D> {

@@ -31,6 +31,12 @@ pub fn memory(name: &str) -> f64 {
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }
 
+/// What the process has allocated and not freed, in MiB.
+pub fn live() -> f64 {
+    let m = unsafe { libc::mallinfo2() };
+    (m.uordblks + m.hblkhd) as f64 / (1 << 20) as f64
+}
+
 pub fn print(workload: &str, workers: usize, rounds: i32, rows: usize, f: &Figures) {
     let mut s = format!(
         "{{\"peer\":\"differential\",\"w\":\"{workload}\",\"workers\":{workers},\"rounds\":{rounds},\"backfill_s\":{:.5},\"backfill_cpu_s\":{:.5},\"backfill_rows\":{rows},\"rss_mb\":{:.0},\"state_mb\":{:.1}",
