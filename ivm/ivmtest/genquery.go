@@ -12,8 +12,9 @@ type generator struct {
 	t     *tape
 	s     *schema
 	names int
-	with  []string // CTEs
-	cols  []column // of the view
+	with  []string   // CTEs
+	made  []relation // queries in FROM, which may come again
+	cols  []column   // of the view
 }
 
 // refers finds a column in an expression.
@@ -179,14 +180,23 @@ func (g *generator) item(depth int) (string, []column) {
 		}
 		return t.name + " " + alias, scope
 	}
-	r := g.query(depth - 1)
+	var r relation
+	if len(g.made) > 0 && g.t.chance(15) {
+		r = oneOf(g.t, g.made...)
+	} else {
+		r = g.query(depth - 1)
+		g.made = append(g.made, r)
+	}
 	var scope []column
 	for _, c := range r.cols {
 		scope = append(scope, column{alias + "." + c.ref, c.class})
 	}
-	if g.t.chance(20) { // twice: one plan for both
-		cte, other := g.name("w"), g.name("r")
-		g.with = append(g.with, cte+" AS ("+r.sql+")")
+	if g.t.chance(20) { // twice: one plan for both, also when it is written out
+		cte, other := "("+r.sql+")", g.name("r")
+		if g.t.chance(50) {
+			cte = g.name("w")
+			g.with = append(g.with, cte+" AS ("+r.sql+")")
+		}
 		if k := slices.IndexFunc(r.cols, func(c column) bool { return c.class != float && c.class != list }); k >= 0 {
 			on := fmt.Sprintf("%s.%s = %s.%s", alias, r.cols[k].ref, other, r.cols[k].ref)
 			for _, c := range r.cols {
