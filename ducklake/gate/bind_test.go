@@ -247,6 +247,7 @@ func TestConsistency(t *testing.T) {
 		"select a from t": true, "select plain(a), upper(b) from t": true, "select a, random() from t": false, "select a, now() from t": false, "select a, current_date from t": false,
 		"select a, \"current_date\" from (select a, 1 as \"current_date\" from t)": true, "select a, uuid() from t": false, "select a, gen_random_uuid() from t": false, "select * from clock": false, "select dice(), a from t": false,
 		"select a from t using sample 1": false, "select a from t tablesample 10%": false, "select a, current_user from t": false, "select a, current_schema() from t": false, "select age(timestamp '2020-01-01') from t": false,
+		"select age from (select a as age from t) where age > 1": true, "select now, today from (select a as now, b as today from t)": true,
 		"select a from t where b > (select current_timestamp::varchar)": false, "select a, ago(interval 1 day) from t": false, "select a, today() from t": false, "select a, version() from t": true,
 		"select a, current_setting('TimeZone') from t": false, "select list_transform([1], lambda x: random()) from t": false, "select a, row_number() over (order by random()) from t": false,
 	} {

@@ -126,6 +126,10 @@ var sessionValues = set(`current_date current_time current_timestamp localtime l
 current_role current_catalog current_database current_schema current_schemas current_setting getvariable current_query
 ago age now today in_search_path pg_postmaster_start_time pg_conf_load_time txid_current reservoir_quantile`)
 
+// bareValues are those of them that DuckDB gives without parentheses where no column has the name.
+var bareValues = set(`current_date current_time current_timestamp localtime localtimestamp current_user session_user user
+current_role current_catalog current_schema`)
+
 // consistent says that only the rows of the sources decide the result.
 func (b *binding) consistent(t *tree) bool {
 	if t.sampled {
@@ -138,7 +142,7 @@ func (b *binding) consistent(t *tree) bool {
 		}
 	}
 	for _, c := range t.columns {
-		if len(c.names) == 1 && sessionValues[lower(c.names[0])] && c.at >= 0 {
+		if len(c.names) == 1 && bareValues[lower(c.names[0])] && c.at >= 0 {
 			if i, ok := t.at[c.at]; !ok || t.toks[i].kind == word {
 				return false
 			}
