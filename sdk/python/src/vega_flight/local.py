@@ -1,0 +1,276 @@
+"""The private server of a folder: one for all processes of the user, from the first that connects to the last that leaves.
+
+Beside the lake, in `.vega-flight`, are a file that is locked while somebody comes or goes (`door`), one that each user
+keeps locked for as long as it needs the server (`lifeline`), the server's address (`ready.json`) and its log. The kernel
+takes the locks from processes that crash, and the server ends when nobody holds its lifeline.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .errors import LakeError, ServerMissingError, VegaError, WaitTimeoutError, named
+from .lock import FileLock
+
+_LONGEST_SOCKET = 100  # bytes; the kernel takes 107
+_BINARY = "vega-flight"
+
+
+class LocalServer:
+    """This process's part in the private server of a folder."""
+
+    _open: dict[Path, LocalServer] = {}
+    _guard = threading.Lock()
+
+    def __init__(self, folder: Path, uri: str, lifeline: int, pid: int, child: subprocess.Popen[bytes] | None) -> None:
+        self.folder = folder
+        self.uri = uri
+        self.pid = pid
+        self._lifeline = lifeline
+        self._child = child
+        self._owner = os.getpid()
+        self._users = 1
+
+    @classmethod
+    def join(cls, folder: Path, *, binary: str | None = None, args: list[str] | None = None, timeout: float = 60) -> LocalServer:
+        """Starts the folder's server, or joins the one that runs."""
+        folder = folder.expanduser().resolve()
+        with cls._guard:
+            known = cls._open.get(folder)
+            if known is not None and known._owner == os.getpid():
+                if known._lives():
+                    known._users += 1
+                    return known
+                known._let()
+            server = cls._join(folder, binary, args or [], timeout)
+            cls._open[folder] = server
+            return server
+
+    @classmethod
+    def _join(cls, folder: Path, binary: str | None, args: list[str], timeout: float) -> LocalServer:
+        deadline = time.monotonic() + timeout
+        place = _place(folder)
+        with FileLock(place / "door", deadline):
+            lifeline = FileLock.shared(place / "lifeline", deadline)
+            try:
+                ready = _ready(place)
+                child = None
+                if ready is None:
+                    child, ready = _start(folder, place, _find(binary), args, deadline)
+                return cls(folder, ready["flight"], lifeline, ready["pid"], child)
+            except BaseException:
+                os.close(lifeline)
+                raise
+
+    def leave(self, timeout: float = 60) -> None:
+        """Gives the server up. If nobody else needs it, it has ended when this returns."""
+        if self._owner != os.getpid():  # a forked child has nothing to give up but its copy of the file
+            return
+        with self._guard:
+            self._users -= 1
+            if self._users > 0:
+                return
+            if self._open.get(self.folder) is self:
+                del self._open[self.folder]
+            place = _place(self.folder)
+            try:
+                with FileLock(place / "door", time.monotonic() + timeout):
+                    self._let()
+                    self._end(place, time.monotonic() + timeout)
+            except WaitTimeoutError:
+                self._let()  # the server sees by itself that nobody is left
+
+    def _let(self) -> None:
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+    def _lives(self) -> bool:
+        return _answers(self.uri)
+
+    def _end(self, place: Path, deadline: float) -> None:
+        """Ends the server when nobody else holds its lifeline."""
+        with suppress(FileNotFoundError):
+            alone = FileLock.alone(place / "lifeline")
+            if alone is None:
+                return  # others need it, or it ends already
+            try:
+                if self._lives():
+                    with suppress(ProcessLookupError):
+                        os.kill(self.pid, signal.SIGTERM)
+                    self._await_end(deadline)
+            finally:
+                os.close(alone)
+
+    def _await_end(self, deadline: float) -> None:
+        if self._child is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(max(0.1, deadline - time.monotonic()))
+            return
+        while time.monotonic() < deadline and _running(self.pid):
+            time.sleep(0.01)
+
+
+def _place(folder: Path) -> Path:
+    """The folder of the server's own files, which only the user may enter."""
+    if folder.suffix == ".ducklake" or folder.is_file():
+        place = folder.parent / f".{folder.name}.vega-flight"
+    else:
+        place = folder / ".vega-flight"
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if place.stat().st_uid != os.getuid():
+            raise LakeError(f"{place} belongs to another user", code="LAKE_LOCKED", hint="connect to that user's server by its URI")
+        place.chmod(0o700)
+    except VegaError:
+        raise
+    except OSError as e:
+        raise LakeError(f"{folder} cannot be used as a lake: {e.strerror or e}", hint="name a folder that may be written") from e
+    return place
+
+
+def _ready(place: Path) -> dict[str, Any] | None:
+    """The address of the server that runs, if one does."""
+    try:
+        ready: dict[str, Any] = json.loads((place / "ready.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return ready if _answers(ready["flight"]) else None
+
+
+def _answers(uri: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(5)
+        try:
+            s.connect(uri.removeprefix("grpc+unix://"))
+        except OSError as e:
+            return e.errno == errno.EAGAIN  # it lives, and is busy
+        return True
+
+
+def _running(pid: int) -> bool:
+    """Whether the process runs; one that has ended and that its parent did not look at does not."""
+    with suppress(OSError):
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return bool(state) and state[0] not in "ZX"
+    if sys.platform == "linux":
+        return False
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _find(binary: str | None) -> str:
+    bundled = Path(__file__).parent / "server" / _BINARY
+    for candidate in (binary, os.environ.get("VEGA_FLIGHT_BINARY"), str(bundled) if bundled.exists() else None):
+        if candidate:
+            found = shutil.which(candidate)
+            if found is None:
+                raise ServerMissingError(f"there is no server at {candidate}", hint="name the binary of vega-flight")
+            return found
+    found = shutil.which(_BINARY)
+    if found is None:
+        raise ServerMissingError(
+            "a folder needs the server vega-flight, which is not installed",
+            hint="install the wheel of this platform, put vega-flight into PATH, set VEGA_FLIGHT_BINARY, or connect to a URI",
+        )
+    return found
+
+
+def _start(
+    folder: Path, place: Path, binary: str, args: list[str], deadline: float
+) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    installed = False
+    while True:
+        try:
+            return _start_once(folder, place, binary, args, deadline)
+        except LakeError as e:
+            if e.code != "EXTENSION_MISSING" or installed:
+                raise
+        installed = True
+        done = subprocess.run([binary, "extensions", "install"], env=_environment(binary), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise LakeError(f"DuckDB's extension for lakes cannot be installed: {done.stderr.strip()}", code="EXTENSION_MISSING")
+
+
+def _start_once(
+    folder: Path, place: Path, binary: str, args: list[str], deadline: float
+) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    with suppress(FileNotFoundError):
+        (place / "ready.json").unlink()
+    with open(place / "server.log", "wb") as log:
+        command = [binary, "serve", "--lake", str(folder), "--listen", f"unix://{_socket(place)}", "--http", ""]
+        command += ["--ready-file", str(place / "ready.json"), "--lifeline", str(place / "lifeline"), *args]
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(binary), start_new_session=True
+        )
+    # Whoever is the server's parent must take note of its end.
+    threading.Thread(target=child.wait, name="vega-flight server", daemon=True).start()
+    try:
+        while True:
+            with suppress(OSError, ValueError):
+                ready: dict[str, Any] = json.loads((place / "ready.json").read_text())
+                if ready["pid"] == child.pid:
+                    return child, ready
+            if child.poll() is not None:
+                raise _refusal(place)
+            if time.monotonic() > deadline:
+                raise WaitTimeoutError(f"the server of {folder} is not ready yet", hint=f"see {place / 'server.log'}")
+            time.sleep(0.01)
+    except BaseException:
+        child.terminate()
+        raise
+
+
+def _refusal(place: Path) -> VegaError:
+    """Why the server ended before it was ready, in its own words."""
+    lines = (place / "server.log").read_text(errors="replace").strip().splitlines()
+    last = lines[-1].removeprefix("vega-flight: ") if lines else "the server ended without a word"
+    code, colon, message = last.partition(": ")
+    if colon and code.isupper() and " " not in code:
+        error = named(code, message)
+        return error if isinstance(error, LakeError) else LakeError(last, code=code)
+    return LakeError(last, code="SERVER_FAILED", hint=f"see {place / 'server.log'}")
+
+
+def _socket(place: Path) -> Path:
+    path = place / "flight.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET:
+        return path
+    for old in _short_folders(place):
+        shutil.rmtree(old, ignore_errors=True)
+    short = Path(tempfile.mkdtemp(prefix="vega-flight-"))
+    (place / "socket.folder").write_text(str(short))
+    return short / "flight.sock"
+
+
+def _short_folders(place: Path) -> list[Path]:
+    """The folder of an earlier server's socket, made for a path that is too long for one."""
+    with suppress(OSError):
+        folder = Path((place / "socket.folder").read_text())
+        if folder.name.startswith("vega-flight-") and folder.is_dir() and folder.stat().st_uid == os.getuid():
+            return [folder]
+    return []
+
+
+def _environment(binary: str) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if k != "VEGA_FLIGHT_BINARY"}
+    extensions = Path(binary).parent / "extensions"
+    if Path(__file__).parent in extensions.parents and extensions.is_dir():
+        env.setdefault("VEGA_FLIGHT_EXTENSION_DIR", str(extensions))
+    return env

@@ -1,0 +1,77 @@
+"""The parts of a query that are given apart: `select`, `where` and `limit`, as LanceDB's view API has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from .errors import InvalidInputError, InvalidLimitError
+from .names import quoted
+
+SelectArg: TypeAlias = str | Sequence[str | tuple[str, str]] | dict[str, str] | None
+"""A column name, names and `(alias, SQL expression)` pairs, or a dict of such pairs; None is all columns."""
+
+_LARGEST_LIMIT = 2**63 - 1
+
+
+class ColumnExistsError(InvalidInputError, RuntimeError):
+    """Two columns of a view have the same name."""
+
+
+def pairs(select: SelectArg) -> list[tuple[str, str]] | None:
+    """The columns as (name, SQL expression); a bare name is quoted, expressions are as they are."""
+    if select is None:
+        return None
+    if isinstance(select, str):
+        select = [select]
+    items = list(select.items()) if isinstance(select, dict) else list(select)
+    found: list[tuple[str, str]] = []
+    for item in items:
+        if isinstance(item, str):
+            pair = (item, quoted(item))
+        elif isinstance(item, (tuple, list)) and len(item) == 2 and all(isinstance(part, str) for part in item):
+            pair = (item[0], item[1])
+        else:
+            raise InvalidInputError(f"select takes names and (alias, expression) pairs of strings, not {item!r}")
+        if not pair[0] or not pair[1].strip():
+            raise InvalidInputError(f"a column of select has no name or no expression: {item!r}")
+        if any(pair[0].lower() == name.lower() for name, _ in found):
+            raise ColumnExistsError(f"Column '{pair[0]}' already exists")
+        found.append(pair)
+    return found or None
+
+
+def enclosed(expression: str) -> str:
+    """The expression in parentheses, which a comment at its end does not swallow."""
+    return f"({expression}\n)" if "--" in expression else f"({expression})"
+
+
+def columns(select: SelectArg) -> str:
+    """The list between SELECT and FROM."""
+    found = pairs(select)
+    if found is None:
+        return "*"
+    return ", ".join(e if e == quoted(name) else f"{enclosed(e)} AS {quoted(name)}" for name, e in found)
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """The limit, if it is one."""
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise TypeError(f"limit is a whole number, not {limit!r}")
+    if limit < 0:
+        raise InvalidLimitError(f"limit is 0 or more, not {limit}")
+    if limit > _LARGEST_LIMIT:
+        raise InvalidLimitError(f"limit {limit} exceeds the maximum of {_LARGEST_LIMIT}")
+    return limit
+
+
+def query(source: str, select: SelectArg = None, where: str | None = None, limit: int | None = None) -> str:
+    """The SELECT; `source` is SQL."""
+    parts = [f"SELECT {columns(select)}", f"FROM {source}"]
+    if where is not None:
+        parts.append(f"WHERE {enclosed(where)}")
+    if checked_limit(limit) is not None:
+        parts.append(f"LIMIT {limit}")
+    return " ".join(parts)

@@ -1,0 +1,221 @@
+"""Following a view: its content, and then every change as it is published."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from .calls import in_thread
+from .changes import Changes, Publication, divided
+from .errors import InvalidInputError, JobCancelledError, SubscriptionEndedError, VegaError
+from .names import Name, options
+from .result import Result
+from .session import Session
+
+if TYPE_CHECKING:
+    from .streaming import StreamingMaterializedView
+
+State = TypeVar("State")
+
+
+class Subscription:
+    """An iterator of a view's `Changes`, and a keeper of copies of it.
+
+    `resume_token` is where a new subscription goes on without losing or repeating anything: `subscribe(as_of=token)`.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        name: Name,
+        *,
+        snapshot: bool | None = None,
+        as_of: int | None = None,
+        mode: str = "retract",
+        up_to: int | None = None,
+        key: list[str] | None = None,
+    ) -> None:
+        if mode not in ("retract", "upsert"):
+            raise InvalidInputError(f"mode is retract or upsert, not {mode!r}", code="INVALID_OPTION")
+        if as_of is not None and snapshot:
+            raise InvalidInputError("as_of goes on where a copy is; it comes without the content", code="INVALID_OPTION")
+        if as_of is not None:
+            snapshot = None
+        given: dict[str, object] = {
+            "progress": True,
+            "mode": mode,
+            "snapshot": snapshot,
+            "as_of": as_of,
+            "up_to": up_to,
+        }
+        self._name = name
+        self._key = key
+        self._mode = mode
+        self._waiting: deque[Changes] = deque()
+        self._token = as_of
+        self._closed = False
+        self._exact: tuple[Any, pa.Table] | None = None
+        self._result: Result = session.query(f"SUBSCRIBE TO {name.sql} WITH {options(given)}")
+        self._schema = pa.schema([f.remove_metadata() for f in list(self._result.schema)[3:]])
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The view's columns."""
+        return self._schema
+
+    @property
+    def resume_token(self) -> int | None:
+        """The lake snapshot up to which everything was given, if there is one already."""
+        return self._token
+
+    def __iter__(self) -> Iterator[Changes]:
+        """Gives the changes as they come."""
+        return self
+
+    def __next__(self) -> Changes:
+        """Waits for the next changes or mark."""
+        while not self._waiting:
+            try:
+                batch = next(self._result)
+            except JobCancelledError:
+                if self._closed:
+                    raise StopIteration from None
+                raise
+            if batch.num_rows:
+                self._waiting.extend(divided(batch, self._token))
+        changes = self._waiting.popleft()
+        if changes.resume_token is not None:
+            self._token = changes.resume_token
+        return changes
+
+    def apply(self, state: State | None = None) -> Any:
+        """Waits for the next publication and gives a copy of the view with it: equal to the view `AT (VERSION => resume_token)`.
+
+        `state` is what the last call gave, a copy that belongs to the `as_of` of this subscription, or None to begin with
+        an empty one. It is an Arrow table, a pandas frame or a polars frame, and so is what is returned.
+        """
+        table = self._arrow(state)
+        publication = Publication(self._schema, self._key if self._mode == "upsert" else None)
+        for changes in self:
+            publication.take(changes)
+            if changes.complete:
+                if state is not None and publication.nothing:
+                    return state
+                return self._like(state, publication.applied(table))
+        raise SubscriptionEndedError(f"the subscription to {self._name} has ended", code="SUBSCRIPTION_ENDED")
+
+    def states(self, state: State | None = None) -> Iterator[Any]:
+        """Gives a copy of the view after each publication, as `apply` does."""
+        while True:
+            try:
+                state = self.apply(state)
+            except SubscriptionEndedError:
+                return
+            yield state
+
+    def _arrow(self, state: Any) -> pa.Table | None:
+        if state is None or isinstance(state, pa.Table):
+            return state
+        if self._exact is not None and self._exact[0] is state:
+            return self._exact[1]
+        kind = type(state).__module__.partition(".")[0]
+        if kind == "pandas":
+            if len(state) == 0:
+                return self._schema.empty_table()
+            return pa.Table.from_pandas(state, schema=self._schema, preserve_index=False).replace_schema_metadata(None)
+        if kind == "polars":
+            if state.width == 0:
+                return self._schema.empty_table()
+            return state.to_arrow().cast(self._schema)
+        raise InvalidInputError(f"a copy is an Arrow table, a pandas or a polars frame, not a {type(state).__name__}")
+
+    def _like(self, state: Any, table: pa.Table) -> Any:
+        """The table in the form that the state has; its exact values are kept beside it."""
+        kind = "pyarrow" if state is None else type(state).__module__.partition(".")[0]
+        if kind == "pandas":
+            frame: Any = table.to_pandas()
+        elif kind == "polars":
+            import polars as pl
+
+            frame = pl.from_arrow(table)
+        else:
+            return table
+        self._exact = (frame, table)
+        return frame
+
+    def close(self) -> None:
+        """Ends it, from any thread; closing again is fine."""
+        self._closed = True
+        self._result.cancel()
+        self._result.close()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncSubscription:
+    """The asynchronous twin of `Subscription`."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The view's columns."""
+        return self._subscription.schema
+
+    @property
+    def resume_token(self) -> int | None:
+        """The lake snapshot up to which everything was given."""
+        return self._subscription.resume_token
+
+    def __aiter__(self) -> AsyncIterator[Changes]:
+        """Gives the changes as they come."""
+        return self
+
+    async def __anext__(self) -> Changes:
+        """Waits for the next changes or mark."""
+        return await in_thread(self._subscription.__next__)
+
+    async def apply(self, state: State | None = None) -> Any:
+        """Waits for the next publication and gives a copy of the view with it."""
+        return await in_thread(self._subscription.apply, state)
+
+    async def states(self, state: State | None = None) -> AsyncIterator[Any]:
+        """Gives a copy of the view after each publication."""
+        while True:
+            try:
+                state = await self.apply(state)
+            except SubscriptionEndedError:
+                return
+            yield state
+
+    async def close(self) -> None:
+        """Ends it."""
+        await in_thread(self._subscription.close)
+
+    async def __aenter__(self) -> AsyncSubscription:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def key_of(view: StreamingMaterializedView, schema: pa.Schema) -> list[str]:
+    """The columns that tell a streaming view's rows apart."""
+    text = str(view._session.rows(f"EXPLAIN STREAMING {view.definition.query}")[0]["key"])
+    rest = text.removeprefix("(").removesuffix(")")
+    found: list[str] = []
+    while rest:
+        name = max((n for n in schema.names if rest == n or rest.startswith(n + ", ")), key=len, default=None)
+        if name is None:
+            raise VegaError(f"the key {text} of {view.name} is not among its columns")
+        found.append(name)
+        rest = rest[len(name) + 2 :]
+    return found
