@@ -20,13 +20,14 @@ func (t *Table) Add(ref Ref, e []uint64, h *row.Heap, w int64) (before, after in
 		return w, w
 	}
 	m := r[t.meta:]
+	hint := t.hints.take(ref)
 	switch m[metaCount] >> heightShift {
 	case 0:
 		return t.addSmall(m, e, h, w)
 	case 1:
-		return t.addLeaf(r, m, e, h, w)
+		return t.addLeaf(r, m, e, h, w, hint)
 	}
-	return t.addTree(r, m, e, h, w)
+	return t.addTree(r, m, e, h, w, hint)
 }
 
 // addSmall adds to a key with no entries or one in its record.
@@ -66,19 +67,19 @@ func (t *Table) addSmall(m []uint64, e []uint64, h *row.Heap, w int64) (before, 
 	clear(only)
 	m[metaCount] = 1 << heightShift
 	m[metaArea] = leaf
-	before, after, dn, _ := t.leafAdd(&m[metaArea], 1, t.alone(), e, h, w, true)
+	before, after, dn, _ := t.leafAdd(&m[metaArea], 1, t.alone(), e, h, w, true, -1)
 	m[metaCount] += uint64(1 + dn)
 	m[metaTotal] += uint64(w)
 	return before, after
 }
 
 // addLeaf adds to a key whose entries are one leaf.
-func (t *Table) addLeaf(r, m []uint64, e []uint64, h *row.Heap, w int64) (before, after int64) {
+func (t *Table) addLeaf(r, m []uint64, e []uint64, h *row.Heap, w int64, hint int) (before, after int64) {
 	n := int(m[metaCount] & countMask)
-	before, after, dn, full := t.leafAdd(&m[metaArea], n, t.alone(), e, h, w, true)
+	before, after, dn, full := t.leafAdd(&m[metaArea], n, t.alone(), e, h, w, true, hint)
 	if full {
 		t.plant(m, n)
-		return t.addTree(r, m, e, h, w)
+		return t.addTree(r, m, e, h, w, -1)
 	}
 	m[metaCount] += uint64(dn)
 	m[metaTotal] += uint64(w)

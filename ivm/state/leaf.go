@@ -150,10 +150,27 @@ func (t *Table) search(b []uint64, n int, e []uint64, h *row.Heap, last bool) (p
 	return lo, false
 }
 
+// near is search, begun at a hint: the last of the entries whose first words are not above e's, or the first entry.
+func (t *Table) near(b []uint64, n int, e []uint64, h *row.Heap, last bool, hint int) (pos int, found bool) {
+	if hint < 0 || hint >= n {
+		return t.search(b, n, e, h, last)
+	}
+	e0, o := e[t.en]&t.mask0, hint*t.ew
+	switch x := b[o+t.en] & t.mask0; {
+	case x < e0 && (hint+1 == n || b[o+t.ew+t.en]&t.mask0 > e0):
+		return hint + 1, false
+	case x == e0 && t.cmp(b[o:o+t.ew], e, h) == 0:
+		return hint, true
+	case x > e0 && hint == 0:
+		return 0, false
+	}
+	return t.search(b, n, e, h, last)
+}
+
 // leafAdd adds a weight to an entry of the leaf at *ref, which has n. It does nothing if there are most and one more would come.
-func (t *Table) leafAdd(ref *uint64, n, most int, e []uint64, h *row.Heap, w int64, last bool) (before, after int64, dn int, full bool) {
+func (t *Table) leafAdd(ref *uint64, n, most int, e []uint64, h *row.Heap, w int64, last bool, hint int) (before, after int64, dn int, full bool) {
 	b := t.block(*ref)
-	pos, found := t.search(b, n, e, h, last)
+	pos, found := t.near(b, n, e, h, last, hint)
 	if !found {
 		if n >= most {
 			return 0, 0, 0, true

@@ -51,6 +51,7 @@ type Table struct {
 	filling *filling // what Fill took and Pack has not packed
 
 	warmed uint64 // so that nobody leaves out the reads of Warm
+	hints  hints
 
 	store *backing // nil: memory only
 }

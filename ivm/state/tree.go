@@ -72,7 +72,7 @@ func (t *Table) plant(m []uint64, n int) {
 }
 
 // addTree adds to a key that has a tree.
-func (t *Table) addTree(r, m []uint64, e []uint64, h *row.Heap, w int64) (before, after int64) {
+func (t *Table) addTree(r, m []uint64, e []uint64, h *row.Heap, w int64, hint int) (before, after int64) {
 	height := int(m[metaCount] >> heightShift)
 	in := t.node(uint32(m[metaArea]))
 	if in[0] == fan {
@@ -88,7 +88,7 @@ func (t *Table) addTree(r, m []uint64, e []uint64, h *row.Heap, w int64) (before
 		m[metaArea] = uint64(i)
 		m[metaCount] += 1 << heightShift
 	}
-	before, after, dn := t.addInner(r, in, height, e, h, w)
+	before, after, dn := t.addInner(r, in, height, e, h, w, hint)
 	m[metaCount] += uint64(dn)
 	m[metaTotal] += uint64(w)
 	for dn < 0 && height >= 2 && in[0] == 1 {
@@ -110,19 +110,19 @@ func (t *Table) addTree(r, m []uint64, e []uint64, h *row.Heap, w int64) (before
 }
 
 // addInner adds below an inner node that has room for one more slot.
-func (t *Table) addInner(r, in []uint64, height int, e []uint64, h *row.Heap, w int64) (before, after int64, dn int) {
+func (t *Table) addInner(r, in []uint64, height int, e []uint64, h *row.Heap, w int64, hint int) (before, after int64, dn int) {
 	i := t.child(in, height, e, h)
 	s := slotOf(in, i)
 	if height == 2 {
 		t.resident(r, s)
 		var full bool
 		n := int(uint32(s[slotCount]))
-		if before, after, dn, full = t.leafAdd(&s[slotRef], n, t.most(), e, h, w, i+1 == int(in[0])); full {
+		if before, after, dn, full = t.leafAdd(&s[slotRef], n, t.most(), e, h, w, i+1 == int(in[0]), hint); full {
 			t.splitLeaf(in, i, e, h)
 			i = t.child(in, height, e, h)
 			s = slotOf(in, i)
 			n = int(uint32(s[slotCount]))
-			before, after, dn, _ = t.leafAdd(&s[slotRef], n, t.most(), e, h, w, false)
+			before, after, dn, _ = t.leafAdd(&s[slotRef], n, t.most(), e, h, w, false, -1)
 		}
 		t.count(s, dn, w)
 		if dn < 0 {
@@ -137,7 +137,7 @@ func (t *Table) addInner(r, in []uint64, height int, e []uint64, h *row.Heap, w 
 		s = slotOf(in, i)
 		c = t.node(uint32(s[slotRef]))
 	}
-	before, after, dn = t.addInner(r, c, height-1, e, h, w)
+	before, after, dn = t.addInner(r, c, height-1, e, h, w, hint)
 	t.count(s, dn, w)
 	if dn < 0 {
 		t.mendInners(in, i, int(c[0]))

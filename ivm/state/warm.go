@@ -8,8 +8,31 @@ type warmth struct {
 	height uint64
 	root   uint64 // of what is left to go down
 	block  []uint64
+	want   uint64
 	from   int // entries of the leaf among which the place is
 	n      int
+}
+
+// hints are where Warm has found the places of rows, for the Adds that follow in the same order. What is there decides: a hint may be
+// of a leaf that has changed since, or of a key that has gone.
+type hints struct {
+	refs    [Window]Ref
+	at      [Window]int32
+	next, n int
+}
+
+// take is the hint for a key, or -1.
+func (h *hints) take(ref Ref) int {
+	if h.next == h.n {
+		return -1
+	}
+	k := h.next
+	h.next++
+	if h.refs[k] != ref {
+		h.n = h.next // the Adds are others
+		return -1
+	}
+	return int(h.at[k])
 }
 
 // Warm reads what Add of rows to the keys is going to read, one step for all keys before the next, so that their cache
@@ -74,27 +97,41 @@ func (t *Table) warm(refs []Ref, rows []uint64) {
 	}
 	if rows != nil {
 		sum = t.approach(at, rows)
+		t.hints.next, t.hints.n = 0, len(refs)
+		copy(t.hints.refs[:], refs)
+		for i := range at {
+			t.hints.at[i] = int32(at[i].from)
+		}
 	}
 	t.warmed = sum
 }
 
 // approach does the binary searches in the leaves, by the entries' first words, a step of each at a time.
 func (t *Table) approach(at []warmth, rows []uint64) (sum uint64) {
-	for more := true; more; {
-		more = false
+	most, ew := 0, t.ew
+	for i := range at {
+		x := &at[i]
+		x.want = rows[i*ew+t.en] & t.mask0
+		most = max(most, x.n)
+		if x.n > 0 {
+			x.block = x.block[t.en : x.n*ew] // of each entry, its first word comes first
+		}
+	}
+	for ; most > 1; most -= most >> 1 {
 		for i := range at {
 			x := &at[i]
 			if x.n < 2 {
 				continue
 			}
 			half := x.n >> 1
-			word := x.block[(x.from+half)*t.ew+t.en] & t.mask0
-			if word <= rows[i*t.ew+t.en]&t.mask0 {
-				x.from += half
+			word := x.block[(x.from+half)*ew] & t.mask0
+			step := 0
+			if word <= x.want {
+				step = half
 			}
+			x.from += step
 			sum += word
 			x.n -= half
-			more = true
 		}
 	}
 	return sum
