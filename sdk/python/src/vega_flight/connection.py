@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from .address import TLS, Address, Credentials, parse
+from .calls import current_scope, interruptible
 from .data import Data, counted, reader
 from .errors import InvalidInputError, ReadOnlyViewError, TableExistsError, VegaError
 from .explain import Explanation
@@ -78,7 +78,6 @@ class Connection:
     def __init__(self, address: Address, server: LocalServer | None, progress: bool | None) -> None:
         self._server = server
         self._progress = progress
-        self._jobs: weakref.WeakSet[Job[Any]] = weakref.WeakSet()
         self._session = Session(server.uri if server else address.uri or "", address.database, address.connection)
         try:
             self.server_version = check_server(*self._session.server())
@@ -96,8 +95,6 @@ class Connection:
 
     def close(self) -> None:
         """Ends the connection; jobs go on. A folder's server ends with its last connection."""
-        for job in list(self._jobs):
-            job.abandon()
         self._session.close()
         if self._server is not None:
             server, self._server = self._server, None
@@ -329,9 +326,7 @@ class Connection:
             return RefreshMaterializedViewResult.of(row) if row and "mode" in row and refresh else None
 
         refresh = row["kind"] == "REFRESH"
-        job: Job[Any] = Job(self._session, row["job_id"], None, result, self._progress)
-        self._jobs.add(job)
-        return job
+        return Job(self._session, row["job_id"], None, result, self._progress)
 
     def list_jobs(self, view: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """The newest jobs, as rows of SHOW JOBS."""
@@ -339,10 +334,22 @@ class Connection:
         return self._session.rows(f"SHOW JOBS{of} LIMIT {int(limit)}")
 
     def _submit(self, statement: str, result: Callable[[dict[str, Any] | None], T]) -> Job[T]:
-        retained = self._session.submit(statement)
-        job: Job[T] = Job(self._session, str(retained.info.get("job", "")), retained, result, self._progress)
-        self._jobs.add(job)
-        return job
+        jobs: list[Job[T]] = []
+
+        def submit() -> None:
+            retained = self._session.submit(statement)
+            jobs.append(Job(self._session, str(retained.info.get("job", "")), retained, result, self._progress))
+
+        try:
+            interruptible(submit, lambda: None)  # once it is the server's, giving it up means to cancel it there
+        except KeyboardInterrupt:
+            for job in jobs:
+                job.cancel()
+            raise
+        scope = current_scope()
+        if scope is not None and scope.cancelled:
+            jobs[0].cancel()
+        return jobs[0]
 
     def _views(self, statement: str, page_token: str | None, page_limit: int | None) -> Page:
         rows = [r for r in self._session.rows(statement) if r["state"] != "UNADOPTED"]

@@ -64,6 +64,12 @@ class NotIncrementalError(InvalidInputError):
     default_code = "PLAN_NOT_INCREMENTAL"
 
 
+class SourceChangedError(InvalidInputError, RuntimeError):
+    """A table or column that a view reads was dropped, or has another type."""
+
+    default_code = "SOURCE_CHANGED"
+
+
 class UnsupportedError(VegaError, NotImplementedError):
     """This is not offered."""
 
@@ -168,6 +174,7 @@ _BY_CODE: dict[str, type[VegaError]] = {
     "MATERIALIZED_VIEW_EXISTS": TableExistsError,
     "NOT_A_MATERIALIZED_VIEW": NotAViewError,
     "PLAN_NOT_INCREMENTAL": NotIncrementalError,
+    "SOURCE_CHANGED": SourceChangedError,
     "NOT_YET_SUPPORTED": UnsupportedError,
     "MATERIALIZED_VIEW_READ_ONLY": ReadOnlyViewError,
     "DEFINITION_TOO_NEW": UnsupportedError,

@@ -67,7 +67,6 @@ class Job(Generic[T]):
         self._make = result
         self._bar = progress
         self._lock = threading.Lock()
-        self._following: Session | None = None
         self._started = False
         self._done = threading.Event()
         self._row: dict[str, Any] | None = None
@@ -162,16 +161,9 @@ class Job(Generic[T]):
         with self._lock:
             if self._started:
                 return
+            following = self._session.another()
             self._started = True
-            self._following = self._session.another()
-            threading.Thread(target=self._watch, args=(self._following,), name="vega-flight job", daemon=True).start()
-
-    def abandon(self) -> None:
-        """Looks after it no more; it goes on."""
-        with self._lock:
-            following, self._following = self._following, None
-        if following is not None:
-            following.close()
+            threading.Thread(target=self._watch, args=(following,), name="vega-flight job", daemon=True).start()
 
     def _watch(self, session: Session) -> None:
         """Waits for the end: at the retained result, which comes then, or by asking for the job."""
@@ -179,10 +171,12 @@ class Job(Generic[T]):
             self._row = self._read(session)
         except VegaError as e:
             self._error = e
+            if session.closed:
+                self._error = ServerUnavailableError("the connection is closed", code="CONNECTION_CLOSED", hint="connect again")
         except BaseException as e:
             self._error = JobFailedError(f"job {self._id} cannot be followed: {e!r}")
         self._done.set()
-        self.abandon()
+        session.close()
 
     def _read(self, session: Session) -> dict[str, Any] | None:
         if self._retained is not None and self._retained.ticket is not None:
@@ -192,10 +186,6 @@ class Job(Generic[T]):
             except (ServerUnavailableError, JobNotFoundError):
                 if not self._durable or session.closed:
                     raise
-            except JobCancelledError:
-                if session.closed:
-                    raise ServerUnavailableError("the connection is closed", code="CONNECTION_CLOSED") from None
-                raise
         return self._ask(session)
 
     def _ask(self, session: Session) -> dict[str, Any] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import adbc_driver_manager
@@ -22,16 +24,25 @@ class Result:
     `rowcount` is how many rows a statement changed, or -1.
     """
 
-    def __init__(self, statement: adbc_driver_manager.AdbcStatement, reader: pa.RecordBatchReader, rowcount: int) -> None:
+    def __init__(
+        self,
+        statement: adbc_driver_manager.AdbcStatement,
+        reader: pa.RecordBatchReader,
+        rowcount: int,
+        release: Callable[[adbc_driver_manager.AdbcStatement], object],
+    ) -> None:
         self._statement = statement
         self._reader = reader
+        self._schema = reader.schema
+        self._release = release
+        self._reading = threading.Lock()  # the stream is one thread's at a time, also to be closed
         self._open = True
         self.rowcount = rowcount
 
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
-        return self._reader.schema
+        return self._schema
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Gives the batches as they come."""
@@ -39,10 +50,8 @@ class Result:
 
     def __next__(self) -> pa.RecordBatch:
         """Gives the next batch."""
-        if not self._open:
-            raise StopIteration
         try:
-            return interruptible(self._reader.read_next_batch, self.cancel)
+            return interruptible(self._read, self.cancel)
         except StopIteration:
             self.close()
             raise
@@ -51,6 +60,12 @@ class Result:
             if isinstance(e, VegaError):
                 raise
             raise translated(e) from e
+
+    def _read(self) -> pa.RecordBatch:
+        with self._reading:
+            if not self._open:
+                raise StopIteration
+            return self._reader.read_next_batch()
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Gives the batches as they come."""
@@ -88,15 +103,18 @@ class Result:
     def cancel(self) -> None:
         """Gives the statement up, from any thread; who reads gets `JobCancelledError`."""
         if self._open:
-            self._statement.cancel()
+            with suppress(adbc_driver_manager.Error):  # it may have ended
+                self._statement.cancel()
 
     def close(self) -> None:
-        """Gives up the rows that are left; closing again is fine."""
-        if not self._open:
-            return
-        self._open = False
-        self._reader.close()
-        self._statement.close()
+        """Gives up the rows that are left; closing again is fine, from any thread."""
+        self.cancel()
+        with self._reading:
+            if not self._open:
+                return
+            self._open = False
+            self._reader.close()
+            self._release(self._statement)
 
     def __enter__(self) -> Result:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 _INCREMENTAL = "adbc.statement.exec.incremental"
 _LAST_INFO = adbc_driver_flightsql.StatementOptions.LAST_FLIGHT_INFO.value
+_PATIENCE = 30.0  # seconds for statements that are given up to come back
 Parameters: TypeAlias = Sequence[object] | pa.RecordBatch | pa.Table
 """Values of a statement's `?`: one for each, or Arrow rows of them."""
 
@@ -39,8 +41,7 @@ class Session:
     def __init__(self, uri: str, database: dict[str, str], connection: dict[str, str]) -> None:
         self.uri = uri
         self._connection_options = connection
-        self._lock = threading.Lock()
-        self._closed = False
+        self._begin()
         self._owns = True
         self._database = _driver(lambda: adbc_driver_flightsql.connect(uri, database))
         try:
@@ -49,17 +50,33 @@ class Session:
             self._database.close()
             raise
 
+    def _begin(self) -> None:
+        self._closing = threading.Lock()
+        self._closed = False
+        self._idle = threading.Condition()
+        self._statements: set[adbc_driver_manager.AdbcStatement] = set()
+        self._results: weakref.WeakSet[Result] = weakref.WeakSet()
+        self._others: weakref.WeakSet[Session] = weakref.WeakSet()
+
     def close(self) -> None:
-        """Ends the session; closing again is fine."""
-        with self._lock:
+        """Ends the session and what runs in it; closing again is fine."""
+        with self._closing:
             if self._closed:
                 return
             self._closed = True
-        with suppress(adbc_driver_manager.Error):  # the server may be gone
-            self._connection.close()
-        if self._owns:
-            with suppress(adbc_driver_manager.Error):
-                self._database.close()
+            for other in list(self._others):
+                other.close()
+            for result in list(self._results):
+                result.close()
+            with self._idle:
+                for statement in self._statements:
+                    _give_up(statement)
+                self._idle.wait_for(lambda: not self._statements, _PATIENCE)
+            with suppress(adbc_driver_manager.Error):  # the server may be gone
+                self._connection.close()
+            if self._owns:
+                with suppress(adbc_driver_manager.Error):
+                    self._database.close()
 
     @property
     def closed(self) -> bool:
@@ -68,12 +85,14 @@ class Session:
 
     def another(self) -> Session:
         """Makes a session of its own beside this one, with the same address and credentials."""
-        self._alive()
-        session = Session.__new__(Session)
-        session.uri, session._connection_options = self.uri, self._connection_options
-        session._lock, session._closed = threading.Lock(), False
-        session._database, session._owns = self._database, False
-        session._connection = _driver(lambda: adbc_driver_manager.AdbcConnection(self._database, **self._connection_options))
+        with self._closing:
+            self._alive()
+            session = Session.__new__(Session)
+            session.uri, session._connection_options = self.uri, self._connection_options
+            session._begin()
+            session._database, session._owns = self._database, False
+            session._connection = _driver(lambda: adbc_driver_manager.AdbcConnection(self._database, **self._connection_options))
+            self._others.add(session)
         return session
 
     def server(self) -> tuple[str, str]:
@@ -99,10 +118,12 @@ class Session:
                 _driver(lambda: interruptible(statement.prepare, statement.cancel))
                 _bind(statement, parameters)
             handle, count = _driver(lambda: interruptible(statement.execute_query, statement.cancel))
-            return Result(statement, pa.RecordBatchReader.from_stream(handle), count)
+            result = Result(statement, pa.RecordBatchReader.from_stream(handle), count, self._release)
         except BaseException:
-            statement.close()
+            self._release(statement)
             raise
+        self._results.add(result)
+        return result
 
     def table(self, sql: str, parameters: Parameters | None = None) -> pa.Table:
         """Runs a statement and reads all its rows."""
@@ -122,7 +143,7 @@ class Session:
             handle = _driver(lambda: interruptible(statement.execute_schema, statement.cancel))
             return pa.schema(handle)
         finally:
-            statement.close()
+            self._release(statement)
 
     def ingest(self, table: str, schema: str | None, reader: pa.RecordBatchReader, mode: str) -> int:
         """Streams rows into a table."""
@@ -139,7 +160,7 @@ class Session:
             count = _driver(lambda: interruptible(statement.execute_update, statement.cancel))
             return int(count)
         finally:
-            statement.close()
+            self._release(statement)
 
     def submit(self, sql: str) -> Retained:
         """Hands a statement to the server, which runs it whether this process lives or not."""
@@ -152,7 +173,7 @@ class Session:
             info = statement.get_option_bytes(_LAST_INFO)
             return Retained(tickets[0] if tickets else None, _metadata(info))
         finally:
-            statement.close()
+            self._release(statement)
 
     def follow(self, ticket: bytes) -> pa.Table:
         """Reads a retained statement's rows, which come when it has ended."""
@@ -161,12 +182,26 @@ class Session:
         )
 
     def _statement(self) -> adbc_driver_manager.AdbcStatement:
-        self._alive()
-        return _driver(lambda: adbc_driver_manager.AdbcStatement(self._connection))
+        with self._idle:
+            self._alive()
+            statement = _driver(lambda: adbc_driver_manager.AdbcStatement(self._connection))
+            self._statements.add(statement)
+        return statement
+
+    def _release(self, statement: adbc_driver_manager.AdbcStatement) -> None:
+        statement.close()
+        with self._idle:
+            self._statements.discard(statement)
+            self._idle.notify_all()
 
     def _alive(self) -> None:
         if self._closed:
             raise ServerUnavailableError("the connection is closed", code="CONNECTION_CLOSED", hint="connect again")
+
+
+def _give_up(statement: adbc_driver_manager.AdbcStatement) -> None:
+    with suppress(adbc_driver_manager.Error):  # it may have ended
+        statement.cancel()
 
 
 def _driver(call: Callable[[], T]) -> T:
