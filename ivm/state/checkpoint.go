@@ -287,7 +287,7 @@ func (c *Checkpoint) Commit(ctx context.Context) error {
 		return err
 	}
 	c.s.mu.Lock()
-	c.s.frontier = c.frontier
+	c.s.frontier, c.s.named = c.frontier, nil
 	c.s.mu.Unlock()
 	c.outcome.Store(committed)
 	return nil
@@ -337,8 +337,10 @@ func (c *Checkpoint) commitBatch() error {
 			}
 		}
 	}
-	if err := b.Set([]byte(metaFront), c.frontier, nil); err != nil {
-		return err
+	for _, f := range c.s.facts(c.frontier) {
+		if err := b.Set([]byte(f.key), f.value, nil); err != nil {
+			return err
+		}
 	}
 	return b.Commit(pebble.Sync)
 }

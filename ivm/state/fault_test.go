@@ -145,8 +145,8 @@ func TestStoreThatEndsIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// TestTableOfAFullDiskIsAnError opens a table when the disk is full: who opens it is told, and nothing else ends.
-func TestTableOfAFullDiskIsAnError(t *testing.T) {
+// TestTableOfAFullDisk opens a table when the disk is full: its first checkpoint cannot be made, and nothing else ends.
+func TestTableOfAFullDisk(t *testing.T) {
 	var full atomic.Bool
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
@@ -156,12 +156,16 @@ func TestTableOfAFullDiskIsAnError(t *testing.T) {
 	}))
 	st := open(t, fs, "one")
 	full.Store(true)
-	if _, err := state.Open(st, "table", state.Spec{Key: row.ParseLayout("BIGINT")}, state.Part{}); !errors.Is(err, fault.StateUnreadable.Sentinel()) {
+	tab := openTable(t, st, state.Spec{Key: row.ParseLayout("BIGINT")}, state.Part{})
+	tab.Upsert([]uint64{0, 1}, nil)
+	c := st.Capture([]byte("f"))
+	c.Drain(0)
+	if err := c.Commit(t.Context()); !errors.Is(err, fault.StateUnreadable.Sentinel()) {
 		t.Fatalf("the error is %v", err)
 	}
 	_ = st.Close()
 	full.Store(false)
-	st = open(t, fs, "one") // nothing holds the folder
+	st = open(t, fs, "two") // nothing holds the folder, and nothing was said of what it is of
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -158,8 +158,10 @@ func (w *fileWriter) commit(ctx context.Context, frontier []byte) error {
 	if err == nil {
 		err = w.open()
 	}
-	if err == nil {
-		err = w.file.Set([]byte(metaFront), frontier)
+	for _, f := range w.s.facts(frontier) {
+		if err == nil {
+			err = w.file.Set([]byte(f.key), f.value)
+		}
 	}
 	if err == nil {
 		err = w.close()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -32,6 +34,7 @@ type Store struct {
 	broken   error
 	flight   *Checkpoint // captured and not settled
 	number   uint16      // of the newest table
+	named    []fact      // what the next checkpoint says first: its stamp, and the numbers of tables that are new
 	runs     int         // of files that were written beside the database
 }
 
@@ -41,6 +44,12 @@ type StoreOptions struct {
 	Stamp string // what has to be the same for a checkpoint to be of use: versions, plan
 	Cache int64  // bytes of Pebble's block cache; 0 is 16 MiB
 	FS    vfs.FS // nil: the disk
+}
+
+// fact is a key that concerns all, and its value.
+type fact struct {
+	key   string
+	value []byte
 }
 
 const (
@@ -119,9 +128,7 @@ func (s *Store) checkStamp(want string) error {
 		return err
 	}
 	if got == nil {
-		if err := s.db.Set([]byte(metaStamp), []byte(want), pebble.Sync); err != nil {
-			return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
-		}
+		s.named = append(s.named, fact{metaStamp, []byte(want)})
 		return nil
 	}
 	if string(got) != want {
@@ -191,6 +198,9 @@ func (s *Store) tableNumber(name string, spec Spec) (uint16, error) {
 	if err != nil {
 		return 0, err
 	}
+	if i := slices.IndexFunc(s.named, func(f fact) bool { return f.key == metaTable+name }); i >= 0 {
+		v = s.named[i].value
+	}
 	if v != nil {
 		if string(v[2:]) != shape {
 			return 0, fault.StateStampDiffers.Newf("the checkpoint in %s has the table %s as %s, and %s is needed", s.dir, name, v[2:], shape)
@@ -204,9 +214,9 @@ func (s *Store) tableNumber(name string, spec Spec) (uint16, error) {
 	}
 	s.number++
 	v = append(binary.BigEndian.AppendUint16(nil, s.number), shape...)
-	if err := s.db.Set([]byte(metaTable+name), v, pebble.Sync); err != nil {
-		return 0, fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.named = append(s.named, fact{metaTable + name, v})
 	return s.number, nil
 }
 
@@ -219,6 +229,15 @@ func (s *Store) countTables() error {
 		s.number = max(s.number, binary.BigEndian.Uint16(it.Value()))
 	}
 	return it.Close()
+}
+
+// facts are what a checkpoint says beside the tables, in the order of the keys.
+func (s *Store) facts(frontier []byte) []fact {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := append(slices.Clone(s.named), fact{metaFront, frontier})
+	slices.SortFunc(out, func(a, b fact) int { return strings.Compare(a.key, b.key) })
+	return out
 }
 
 // storeLogger passes on what Pebble has to say.
