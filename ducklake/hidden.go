@@ -37,11 +37,11 @@ func (h *HiddenTable) Info() metadata.TableInfo { return h.info }
 // Name is the table's qualified, quoted name while it is hidden.
 func (h *HiddenTable) Name() string { return h.build.name() }
 
-// Reveal gives the table its name in one commit, in place of the table with the id replaced if that is not 0; when that table has not (any
+// Reveal gives the table its name and its comment in one commit, in place of the table with the id replaced if that is not 0; when that table has not (any
 // more) the name, it is fault.CommitConflict. also runs in the same transaction.
-func (h *HiddenTable) Reveal(ctx context.Context, name string, replaced int64, commitID string, also ...func(context.Context, metadata.Tx, metadata.Snapshot) error) (metadata.Snapshot, error) {
+func (h *HiddenTable) Reveal(ctx context.Context, name, comment string, replaced int64, commitID string, also ...func(context.Context, metadata.Tx, metadata.Snapshot) error) (metadata.Snapshot, error) {
 	b := h.build
-	r := metadata.Renaming{Schema: b.schema, From: b.table, To: name, Replaced: replaced,
+	r := metadata.Renaming{Schema: b.schema, From: b.table, To: name, Comment: comment, Replaced: replaced,
 		Commit: metadata.CommitInfo{ID: commitID, Kind: metadata.CommitPublish, Server: b.lake.config.ServerID}}
 	also = append(also, func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		return forgetBuild(ctx, tx, b.id)

@@ -60,12 +60,17 @@ func Comment(ctx context.Context, tx Tx, id int64, text string, c CommitInfo) (S
 	if err != nil {
 		return next, err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE {M}ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 AND key = 'comment' AND end_snapshot IS NULL`, id, next.ID); err != nil {
-		return next, err
-	}
-	if _, err := tx.Exec(ctx, `INSERT INTO {M}ducklake_tag (object_id, begin_snapshot, end_snapshot, key, value) VALUES ($1, $2, NULL, 'comment', $3)`,
-		id, next.ID, text); err != nil {
+	if err := comment(ctx, tx, id, next.ID, text); err != nil {
 		return next, err
 	}
 	return next, next.record(ctx, tx, []string{fmt.Sprintf("%s:%d", AlteredTable, id)}, c)
+}
+
+// comment gives an object a comment from a snapshot on.
+func comment(ctx context.Context, tx Tx, id, at int64, text string) error {
+	if _, err := tx.Exec(ctx, `UPDATE {M}ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 AND key = 'comment' AND end_snapshot IS NULL`, id, at); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO {M}ducklake_tag (object_id, begin_snapshot, end_snapshot, key, value) VALUES ($1, $2, NULL, 'comment', $3)`, id, at, text)
+	return err
 }

@@ -67,14 +67,20 @@ func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, 
 	if _, err := tx.Exec(ctx, `UPDATE {M}ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL AND begin_snapshot < $2`, t.ID, next.ID); err != nil {
 		return s, 0, err
 	}
+	if r.Comment != "" {
+		if err := comment(ctx, tx, t.ID, next.ID, r.Comment); err != nil {
+			return s, 0, err
+		}
+	}
 	return next, dropped, nil
 }
 
 // Renaming says which table gets which name.
 type Renaming struct {
 	Schema, From, To string
-	ID               int64 // of the table, so that no other one of its name is taken; 0 is any
-	Replaced         int64 // id of the table that has the name To and is dropped; 0: the name is free
+	Comment          string // that the table gets; "" leaves it as it is
+	ID               int64  // of the table, so that no other one of its name is taken; 0 is any
+	Replaced         int64  // id of the table that has the name To and is dropped; 0: the name is free
 	Commit           CommitInfo
 }
 

@@ -13,7 +13,7 @@ type Lake interface {
 	// Pin starts a read of the lake at its newest snapshot, or at an older one (0: the newest). fault.HistoryExpired when that is gone.
 	Pin(ctx context.Context, p PinSpec) (Pinned, error)
 	// Build makes a table that nobody sees, to take a view's place with other columns when it is published.
-	Build(ctx context.Context, v *catalog.View, columns []catalog.Column, row catalog.Row, jobID string) (catalog.Table, error)
+	Build(ctx context.Context, v *catalog.View, columns []catalog.Column, jobID string) (catalog.Table, error)
 	// Publish makes what was staged the view's content and ends the job, in one commit. The errors of a lost race are
 	// fault.RefreshConflict, fault.Fenced and fault.Cancelled.
 	Publish(ctx context.Context, p Publication) (Published, error)

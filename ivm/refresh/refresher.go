@@ -234,7 +234,7 @@ func (u *run) rebuild(ctx context.Context, v *catalog.View, reads []Reading, sou
 	target := v.Table
 	var built *catalog.Table
 	if u.order.Columns != nil {
-		if target, err = u.r.Lake.Build(ctx, v, u.order.Columns, *u.order.Redefine, u.job.ID); err != nil {
+		if target, err = u.r.Lake.Build(ctx, v, u.order.Columns, u.job.ID); err != nil {
 			return Result{}, u.discard(ctx, err)
 		}
 		built = &target

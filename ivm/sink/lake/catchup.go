@@ -232,20 +232,23 @@ func (r *result) readAll(ctx context.Context, p *picture, how catching, changed 
 		names.Reset()
 		entries.Reset()
 	}
-	err := r.read(ctx, p, nil, false, func(words []uint64, h *row.Heap, places []place, _ []int64) error {
-		for i, at := range places {
-			name := r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h)
-			k := nameLayout.Off[0]
-			key := names.AppendRow(1)
-			key[k], key[k+1] = name[0], name[1]
-			entries.AppendRow(1)[placeLayout.Off[0]] = uint64(at)
-			n++
-		}
-		if names.Len() >= loadRows {
-			load()
-		}
-		return nil
-	})
+	var err error
+	if len(p.files)+len(p.inlined) > 0 {
+		err = r.read(ctx, p, nil, false, func(words []uint64, h *row.Heap, places []place, _ []int64) error {
+			for i, at := range places {
+				name := r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h)
+				k := nameLayout.Off[0]
+				key := names.AppendRow(1)
+				key[k], key[k+1] = name[0], name[1]
+				entries.AppendRow(1)[placeLayout.Off[0]] = uint64(at)
+				n++
+			}
+			if names.Len() >= loadRows {
+				load()
+			}
+			return nil
+		})
+	}
 	if err != nil {
 		r.places.reset() // with nothing known, all is read the next time
 		r.setCount(was)

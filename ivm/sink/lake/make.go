@@ -19,8 +19,8 @@ import (
 	"github.com/vegadb/vega-flight/ivm/store"
 )
 
-// hide makes a view's table, with its comment and ready for publications, under a hidden name.
-func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column, definition string) (*ducklake.HiddenTable, error) {
+// hide makes a view's table, ready for publications, under a hidden name. It gets its comment with its name.
+func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column) (*ducklake.HiddenTable, error) {
 	var found string
 	err := s.db.View(ctx, func(tx metadata.Tx) (err error) {
 		found, err = metadata.SchemaName(ctx, tx, schema)
@@ -40,11 +40,7 @@ func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column
 	if err != nil {
 		return nil, err
 	}
-	err = s.Lake.DDL(ctx, `COMMENT ON TABLE `+h.Name()+` IS `+metadata.QuoteLiteral(definition))
-	if err == nil {
-		err = s.Publisher.Prepare(ctx, h.Info())
-	}
-	if err == nil {
+	if err = s.Publisher.Prepare(ctx, h.Info()); err == nil {
 		err = fail(s.Faults.Hidden)
 	}
 	if err != nil {
@@ -58,7 +54,7 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 	if err := ducklake.CheckName(m.Name.Name); err != nil {
 		return catalog.Table{}, err
 	}
-	h, err := s.hide(ctx, m.Name.Schema, m.Columns, m.Row.Definition)
+	h, err := s.hide(ctx, m.Name.Schema, m.Columns)
 	if err != nil {
 		return catalog.Table{}, err
 	}
@@ -66,7 +62,7 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 	table.Name, table.Comment = m.Name, m.Row.Definition
 	row := m.Row
 	row.UUID, row.Name, row.Columns = table.UUID, m.Name, table.Columns
-	_, err = h.Reveal(ctx, m.Name.Name, 0, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+	_, err = h.Reveal(ctx, m.Name.Name, m.Row.Definition, 0, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		if err := s.Store.InsertRow(ctx, tx, row); err != nil {
 			return err
 		}
@@ -93,7 +89,7 @@ func (s *Sink) Replace(ctx context.Context, old *catalog.View, m refresh.Making)
 	if sameColumns(old.Table.Columns, m.Columns) {
 		return old.Table, s.empty(ctx, old, m.Row)
 	}
-	h, err := s.hide(ctx, old.Name().Schema, m.Columns, m.Row.Definition)
+	h, err := s.hide(ctx, old.Name().Schema, m.Columns)
 	if err != nil {
 		return catalog.Table{}, err
 	}
@@ -101,7 +97,7 @@ func (s *Sink) Replace(ctx context.Context, old *catalog.View, m refresh.Making)
 	table.Name, table.Comment = old.Name(), m.Row.Definition
 	row := m.Row
 	row.UUID, row.Name, row.Columns = table.UUID, table.Name, table.Columns
-	_, err = h.Reveal(ctx, old.Name().Name, old.Table.ID, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+	_, err = h.Reveal(ctx, old.Name().Name, m.Row.Definition, old.Table.ID, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 		if err := s.Store.ReplaceRow(ctx, tx, old.UUID, row); err != nil {
 			return err
 		}
@@ -143,8 +139,8 @@ func sameColumns(a, b []catalog.Column) bool {
 }
 
 // Build makes a hidden table for a job that replaces a view by one with other columns.
-func (s *Sink) Build(ctx context.Context, v *catalog.View, columns []catalog.Column, row catalog.Row, jobID string) (catalog.Table, error) {
-	h, err := s.hide(ctx, v.Name().Schema, columns, row.Definition)
+func (s *Sink) Build(ctx context.Context, v *catalog.View, columns []catalog.Column, jobID string) (catalog.Table, error) {
+	h, err := s.hide(ctx, v.Name().Schema, columns)
 	if err != nil {
 		return catalog.Table{}, err
 	}

@@ -171,7 +171,7 @@ func (s *Sink) swapBuilt(ctx context.Context, p refresh.Publication, h *ducklake
 	if err != nil {
 		return done, err
 	}
-	at, err := h.Reveal(ctx, name.Name, p.View.Table.ID, commit, func(ctx context.Context, tx metadata.Tx, at metadata.Snapshot) error {
+	at, err := h.Reveal(ctx, name.Name, p.Redefine.Definition, p.View.Table.ID, commit, func(ctx context.Context, tx metadata.Tx, at metadata.Snapshot) error {
 		old, found, err := s.Store.RowByUUID(ctx, tx, p.View.UUID)
 		if err != nil {
 			return err
