@@ -66,7 +66,8 @@ var summedViews = []struct{ view, by string }{
 	{"SELECT g, k, sum(a) FROM s GROUP BY ROLLUP (g, k)", ""},
 	{"SELECT t, k, sum(g) FROM s GROUP BY ROLLUP (t, k)", "counts"},
 	{"SELECT x.g, sum(y.a) FROM s x JOIN s y USING (g) WHERE x.a = 4 GROUP BY x.g", ""},
-	{"SELECT g, sum(a) FROM s GROUP BY g UNION ALL SELECT g, sum(a) FROM s GROUP BY g", ""},
+	{"SELECT g, sum(a) FROM s GROUP BY g UNION ALL SELECT g, sum(a) FROM s GROUP BY g", "sums"},
+	{"SELECT g, sum(a) FROM s GROUP BY g UNION ALL SELECT n, sum(a) FROM s GROUP BY n", ""},
 	{"SELECT count(*) FROM (SELECT g, max(n) FROM s GROUP BY g) JOIN (SELECT count(*) AS c FROM s) ON true", "counts"},
 }
 

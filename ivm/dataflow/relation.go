@@ -22,11 +22,14 @@ func (r *relation) selection() string {
 	if len(columns) == 0 {
 		columns = []string{"NULL"}
 	}
-	text := "SELECT " + strings.Join(columns, ", ") + " FROM " + From
-	if r.where != "" {
-		text += " WHERE " + r.where
+	return "SELECT " + strings.Join(columns, ", ") + " FROM " + From + r.filter()
+}
+
+func (r *relation) filter() string {
+	if r.where == "" {
+		return ""
 	}
-	return text
+	return " WHERE " + r.where
 }
 
 const (
@@ -75,10 +78,7 @@ func (l *loading) relate(ctx context.Context, node, source int, from Contents) (
 
 // counts is the text of a query that gives each row once, and how often it is there.
 func (r *relation) counts() string {
-	text := "SELECT " + strings.Join(append(r.columns[:len(r.columns):len(r.columns)], "count(*)"), ", ") + " FROM " + From
-	if r.where != "" {
-		text += " WHERE " + r.where
-	}
+	text := "SELECT " + strings.Join(append(r.columns[:len(r.columns):len(r.columns)], "count(*)"), ", ") + " FROM " + From + r.filter()
 	if len(r.columns) == 0 {
 		return text + " HAVING count(*) > 0"
 	}
@@ -129,12 +129,9 @@ func (l *loading) repeats(ctx context.Context, source int, r *relation, rows *ro
 	if len(rows.Types) == 0 {
 		return true
 	}
-	names := make([]string, len(r.columns))
-	for i := range names {
-		names[i] = fmt.Sprintf("s%d", i)
-	}
-	q := &Summary{Source: source, Layout: row.NewLayout(countType, countType), SQL: "SELECT count(*), approx_count_distinct(hash(" + strings.Join(names, ", ") +
-		")) FROM (" + r.selection() + fmt.Sprintf(" LIMIT %d", sampledRows) + ") sample(" + strings.Join(names, ", ") + ")"}
+	// A limit that is a number would be taken as worth a join with the rows that it leaves.
+	q := &Summary{Source: source, Layout: row.NewLayout(countType, countType), SQL: fmt.Sprintf(
+		"SELECT count(*), approx_count_distinct(h) FROM (SELECT hash(%s) AS h FROM %s%s LIMIT (SELECT %d))", strings.Join(r.columns, ", "), From, r.filter(), sampledRows)}
 	var all, distinct uint64
 	err := from.Summary(q, func(b *zset.Batch) error {
 		for i := range b.Len() {
