@@ -134,7 +134,7 @@ func (m *member) leap(ctx context.Context, to place) (*leap, error) {
 	if streams {
 		most = 0
 	}
-	w := choose(commits, m.frontier, to.frontier, tables, most)
+	w := choose(commits, m.frontier, to.frontier, tables, most, 0)
 	if len(w.schema) > 0 {
 		if err := m.checkSchema(ctx, w.to); err != nil {
 			return nil, err

@@ -15,7 +15,12 @@ const idleCheckpoints = 6
 
 // due says that a checkpoint is worth it.
 func (m *member) due(now time.Time) bool {
-	if m.flight != nil || m.waiting() || m.store == nil {
+	return !m.waiting() && m.wants(now)
+}
+
+// wants says that a checkpoint would be worth it, were all published.
+func (m *member) wants(now time.Time) bool {
+	if m.flight != nil || m.store == nil {
 		return false
 	}
 	p := m.point()

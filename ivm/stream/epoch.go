@@ -9,9 +9,17 @@ import (
 // reflectEvery is how often a frontier that moves without output is made known to other sessions and servers.
 const reflectEvery = 200 * time.Millisecond
 
-// epoch takes the members that are furthest behind a step on, and publishes what has come of it. It says whether it did anything.
+// epoch does what is next: it notes what became of a commit, publishes, or takes the members that are furthest behind a step on. It says
+// whether it did anything.
 func (g *group) epoch(ctx context.Context) (worked bool, err error) {
-	if g.foreign.Swap(false) {
+	g.until = time.Time{}
+	if g.aloft != nil && (g.aloft.over() || !g.steady()) {
+		if err := g.land(ctx); err != nil {
+			return false, err
+		}
+		worked = true
+	}
+	if g.aloft == nil && g.foreign.Swap(false) {
 		for _, m := range slices.Clone(g.members) {
 			if !slices.Contains(g.members, m) {
 				continue // what it reads was dropped with its table
@@ -21,7 +29,7 @@ func (g *group) epoch(ctx context.Context) (worked bool, err error) {
 			}
 		}
 	}
-	if len(g.ready()) > 0 { // what could not be committed before
+	if g.aloft == nil && len(g.ready()) > 0 && !g.steady() { // also what could not be committed before
 		if err := g.publish(ctx); err != nil {
 			return false, err
 		}
@@ -34,37 +42,100 @@ func (g *group) epoch(ctx context.Context) (worked bool, err error) {
 	if err != nil {
 		return worked, err
 	}
-	if l == nil {
-		return worked, g.reflect(ctx)
+	switch g.deed(l) {
+	case rest:
+		if l == nil && g.aloft == nil {
+			err = g.reflect(ctx)
+		}
+		return worked, err
+	case publish:
+		return true, g.depart(ctx)
 	}
-	for _, m := range l.cluster {
-		if err := m.read(ctx, l); err != nil {
-			if t := trouble(err); t.state != "" {
-				g.drop(m, t)
-				return true, nil // the others try again without it
+	if done, err := g.leap(ctx, l); !done || err != nil {
+		return worked || done, err
+	}
+	if g.aloft != nil || len(g.members) == 0 {
+		return true, nil
+	}
+	if !g.steady() {
+		return true, g.publish(ctx)
+	}
+	if l, err = g.next(ctx); err == nil && g.deed(l) == publish { // nothing comes between an idle view's step and its publication
+		err = g.depart(ctx)
+	}
+	return true, err
+}
+
+// deed is what is to be done when a leap, or none, is the next.
+func (g *group) deed(l *leap) deed {
+	now := time.Now()
+	f := flow{aloft: g.aloft != nil, work: l != nil}
+	if l == nil {
+		g.since = time.Time{}
+	} else {
+		if g.since.IsZero() {
+			g.since = now
+		}
+		f.full, f.workSince = l.full, g.since
+	}
+	if g.aloft != nil || g.steady() { // else what can be published is
+		for _, m := range g.ready() {
+			if !m.news() {
+				continue
 			}
-			return worked, err
+			if !f.pending || m.since.Before(f.pendingSince) {
+				f.pendingSince = m.since
+			}
+			f.pending = true
+			f.pendingBytes += m.pendingBytes()
 		}
 	}
+	d, until := pacingOf(g.members).next(f, now)
+	g.until = until
+	return d
+}
+
+// leap takes the members of a leap through it. done is false when nothing was changed.
+func (g *group) leap(ctx context.Context, l *leap) (done bool, err error) {
+	for again := true; again; again = l.shorten != nil && l.shorten() {
+		for _, m := range l.cluster {
+			if err := m.read(ctx, l); err != nil {
+				if t := trouble(err); t.state != "" {
+					g.drop(m, t)
+					return true, nil // the others try again without it
+				}
+				return false, err
+			}
+		}
+	}
+	g.since = time.Time{}
+	var reports []report // told when all have their changes from each other: a commit may have to be undone for it
+	failed := map[string]bool{}
 	for _, m := range l.cluster {
-		if !slices.Contains(g.members, m) {
-			continue // what it reads has failed
+		if slices.ContainsFunc(m.inputs, func(in *input) bool { return failed[in.reading.UUID] }) {
+			failed[m.view.UUID] = true // it goes with what it reads
+			continue
 		}
 		if err := m.step(ctx, l); err != nil {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			g.drop(m, stepped(err))
+			r := stepped(err)
+			r.m, failed[m.view.UUID] = m, true
+			reports = append(reports, r)
 			continue
 		}
 		m.keep()
 		if m.erring() && !m.mending {
-			g.drop(m, failed(m))
+			r := rowFailed(m)
+			r.m, failed[m.view.UUID] = m, true
+			reports = append(reports, r)
 		}
 	}
-	if err := g.publish(ctx); err != nil {
-		return worked, err
+	for _, r := range reports {
+		g.drop(r.m, r)
 	}
+	g.c.s.moved.fire()
 	return true, nil
 }
 
@@ -97,21 +168,25 @@ func (g *group) next(ctx context.Context) (*leap, error) {
 	if to <= low && !tick {
 		return nil, nil
 	}
-	tables, rows := map[int64]bool{}, int64(0)
+	tables := map[int64]bool{}
 	outside := false
 	for _, m := range l.cluster {
 		m.base(tables)
-		rows = max(rows, m.options.BatchRows)
 		outside = outside || slices.ContainsFunc(m.inputs, func(in *input) bool { return in.stream && l.in(in.reading.UUID) == nil })
 	}
+	p := pacingOf(l.cluster)
 	if outside {
-		rows = 0 // only at the others' frontier is it known which snapshot shows their results
+		p.rows, p.bytes = 0, 0 // only at the others' frontier is it known which snapshot shows their results
 	}
 	commits, err := g.log.since(ctx, low, to)
 	if err != nil {
 		return nil, err
 	}
-	w := choose(commits, low, to, tables, rows)
+	most := p.rows
+	if p.bytes > 0 && g.rowBytes > 0 {
+		most = max(1, min(most, p.bytes/g.rowBytes))
+	}
+	w := choose(commits, low, to, tables, most, 0)
 	if len(w.schema) > 0 {
 		for _, m := range slices.Clone(l.cluster) {
 			if err := m.checkSchema(ctx, w.to); err != nil {
@@ -127,7 +202,12 @@ func (g *group) next(ctx context.Context) (*leap, error) {
 			w.to, w.touched = to, nil
 		}
 	}
-	l.to, l.touched = w.to, w.touched
+	l.to, l.touched, l.full = w.to, w.touched, w.full || low < high || tick
+	if !outside {
+		l.shorten = func() bool {
+			return g.shorten(l, p, &w, func(n int) window { return choose(commits, low, to, tables, most, n) })
+		}
+	}
 	if w.commits == 0 && !tick && !outside {
 		for _, m := range l.cluster {
 			m.frontier = l.to
@@ -137,6 +217,24 @@ func (g *group) next(ctx context.Context) (*leap, error) {
 		}
 	}
 	return l, nil
+}
+
+// shorten makes a leap whose changes are more than an epoch may have one of fewer commits; false: it is as it is to be.
+func (g *group) shorten(l *leap, p pacing, w *window, choose func(commits int) window) bool {
+	rows, bytes := int64(1), int64(1)
+	for _, m := range l.cluster {
+		r, b := m.took()
+		rows, bytes = max(rows, r), max(bytes, b)
+	}
+	g.rowBytes = (bytes + rows - 1) / rows
+	if w.commits <= 1 || rows <= p.rows && bytes <= p.bytes {
+		return false
+	}
+	n := int64(w.commits)
+	fit := min(n*p.rows/rows, n*p.bytes/bytes)
+	*w = choose(int(max(1, min(n-1, max(fit, n/2))))) // one commit may have most of it: if these are still too many, fewer are
+	l.to, l.touched, l.full = w.to, w.touched, true
+	return true
 }
 
 // base adds the tables that are no streaming views.

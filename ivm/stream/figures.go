@@ -35,8 +35,14 @@ func (f *Figures) stepped(n int, took time.Duration) {
 	f.Busy.Add(int64(took))
 }
 
-func (f *Figures) published(m *member, took time.Duration) {
+// published notes that what a member had at a point is published.
+func (f *Figures) published(m *member, at point, took time.Duration) {
 	f.Publications.Add(1)
 	f.Publishing.Store(int64(took))
 	f.Rows.Store(m.result.Rows())
+	f.Frontier.Store(at.Frontier)
+	f.Seen.Store(m.result.Mark().Snapshot)
+	if m.graph.Timed() {
+		f.Clock.Store(at.Clock)
+	}
 }

@@ -18,11 +18,17 @@ type group struct {
 	tell    func(any)
 	foreign atomic.Bool // somebody else may have written into a result
 
-	members []*member // in topological order; the goroutine's
-	poke    chan struct{}
-	stop    chan struct{}
-	done    chan struct{}
-	once    sync.Once
+	// The goroutine's.
+	members  []*member // in topological order
+	aloft    *flight   // nil: no commit is on its way
+	since    time.Time // when it was seen first that there is something to take; zero: there is nothing
+	until    time.Time // what is waited for; zero: nothing
+	rowBytes int64     // of a change of sources, as it was last; 0: not known
+
+	poke chan struct{}
+	stop chan struct{}
+	done chan struct{}
+	once sync.Once
 
 	mu      sync.Mutex
 	tables  map[int64]bool // that are read and are no streaming views; never changed, but others take its place
@@ -145,6 +151,7 @@ func (g *group) note() {
 // run steps the members until the group is halted, ctx ends or no member is left.
 func (g *group) run(ctx context.Context) {
 	defer close(g.done)
+	defer g.alight(ctx)
 	var wait time.Duration // after trouble
 	for len(g.members) > 0 {
 		select {
@@ -201,6 +208,9 @@ func (g *group) nap() time.Duration {
 		}
 	}
 	now := time.Now()
+	if !g.until.IsZero() {
+		sooner(g.until.Sub(now))
+	}
 	settled := g.settled()
 	for _, m := range g.members {
 		if m.graph.Timed() {
@@ -263,6 +273,7 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 
 // drop lets a member go, and those that read it, which go on when it does.
 func (g *group) drop(m *member, r report) {
+	g.alight(context.Background()) // it may be its commit, whose outcome is known whatever becomes of the context
 	if !slices.Contains(g.members, m) {
 		return // with what it reads
 	}

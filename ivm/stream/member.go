@@ -35,7 +35,11 @@ type member struct {
 	fresh   bool        // pending is the whole content, not a change of what is published
 	delta   *zset.Batch // of the last step; the graph's
 	pending *zset.Batch
-	errors  []dataflow.RowError
+	sent    *zset.Batch // what was pending and is being committed
+	// consolidated is how many rows pending had when it was last summed up, and since when it has any.
+	consolidated int
+	since        time.Time
+	errors       []dataflow.RowError
 	// mending: it goes on with rows that have no value, since it was restarted; nothing is published until there are none.
 	mending bool
 	// broken: a step failed in the middle, and the state is of no use.
@@ -110,7 +114,20 @@ func (m *member) time() int64 {
 
 // waiting says that the result differs from what is published.
 func (m *member) waiting() bool {
-	return m.fresh || m.pending != nil && m.pending.Len() > 0
+	return m.sent != nil || m.news()
+}
+
+// news says that there is something to publish that is not being committed.
+func (m *member) news() bool { return m.fresh || m.pending != nil && m.pending.Len() > 0 }
+
+// pendingBytes is what of the result waits to be committed.
+func (m *member) pendingBytes() int64 { return bytesOf(m.pending) }
+
+func bytesOf(b *zset.Batch) int64 {
+	if b == nil {
+		return 0
+	}
+	return int64(8*(len(b.Words)+len(b.Weights)) + b.Heap.Size())
 }
 
 // erring says that rows of the result have no value, so that it cannot be published.

@@ -10,20 +10,39 @@ import (
 
 // Options are those of a streaming view, with the defaults filled in.
 type Options struct {
-	BatchRows   int64         // changed rows of the sources in an epoch, about
-	Checkpoint  time.Duration // between checkpoints
-	Parallelism int           // shards
-	Tick        time.Duration // between steps of the clock
-	Budget      int64         // bytes of state in memory; 0: the server's default
-	MaxHold     time.Duration // of a paused view; 0: for ever
+	BatchRows     int64         // changed rows of the sources in an epoch
+	BatchBytes    int64         // likewise
+	BatchLinger   time.Duration // how long an epoch waits for more, while a publication is on its way
+	PublishBytes  int64         // of changes of the result that are published before the next epoch
+	PublishLinger time.Duration // how long changes of the result wait for those of epochs that can be taken at once
+	Checkpoint    time.Duration // between checkpoints
+	Parallelism   int           // shards
+	Tick          time.Duration // between steps of the clock
+	Budget        int64         // bytes of state in memory; 0: the server's default
+	MaxHold       time.Duration // of a paused view; 0: for ever
 }
 
 // optionsOf reads a view's options.
 func optionsOf(v *catalog.View) Options {
 	s := v.Def.Options.Stream
-	o := Options{BatchRows: 8192, Checkpoint: 10 * time.Second, Parallelism: runtime.GOMAXPROCS(0), Tick: time.Second}
+	o := Options{
+		BatchRows: 8192, BatchBytes: 4 << 20, BatchLinger: 10 * time.Millisecond, PublishBytes: 4 << 20, PublishLinger: 10 * time.Millisecond,
+		Checkpoint: 10 * time.Second, Parallelism: runtime.GOMAXPROCS(0), Tick: time.Second,
+	}
 	if x, ok := s.Get("source_batch_rows"); ok {
 		o.BatchRows = x.Int
+	}
+	if x, ok := s.Get("source_batch_bytes"); ok {
+		o.BatchBytes = x.Int
+	}
+	if x, ok := s.Get("source_batch_max_linger"); ok {
+		o.BatchLinger = x.Duration
+	}
+	if x, ok := s.Get("publish_batch_bytes"); ok {
+		o.PublishBytes = x.Int
+	}
+	if x, ok := s.Get("publish_max_linger"); ok {
+		o.PublishLinger = x.Duration
 	}
 	if x, ok := s.Get("checkpoint_interval"); ok {
 		o.Checkpoint = x.Duration

@@ -67,6 +67,8 @@ type Sink interface {
 	// Publish commits the changes of several views as one lake snapshot: all or none. The errors of a lost race are
 	// fault.RefreshConflict and fault.Fenced; fault.ResultChanged says that somebody else wrote to one of the tables.
 	Publish(ctx context.Context, c Commitment) ([]Published, error)
+	// Prepare makes the same ready to be committed beside what is done with the results and their state. There must be a change.
+	Prepare(ctx context.Context, c Commitment) (Bundle, error)
 	// Reflect records frontiers that have moved without a change of the content. It makes no snapshot, and newer publications win.
 	Reflect(ctx context.Context, moved []Change) error
 	// Hold keeps what is needed to follow each table (by id) from a snapshot on, in place of what was held for the view before;
@@ -74,6 +76,15 @@ type Sink interface {
 	Hold(ctx context.Context, uuid string, tables map[int64]int64) error
 	// Release lets go of all that is held for the view.
 	Release(ctx context.Context, uuid string) error
+}
+
+// Bundle is a commitment that is ready. Until it is finished, its results are not to be published of again, nor reloaded.
+type Bundle interface {
+	// Commit makes the commit, in any goroutine.
+	Commit(ctx context.Context) ([]Published, error)
+	// Finish notes in the results what Commit gave, in the goroutine that has them. What Commit could not do alone is done now: what
+	// counts is what Finish says.
+	Finish(ctx context.Context, done []Published) ([]Published, error)
 }
 
 // ResultSpec is a view's table. Layout has its columns, in their order.

@@ -41,7 +41,10 @@ func (g *group) still() []*member {
 // ready are the members to be published: those that can be, if any of them has anything new.
 func (g *group) ready() []*member {
 	out := g.still()
-	if !slices.ContainsFunc(out, (*member).waiting) {
+	for _, m := range out {
+		m.sumUp()
+	}
+	if !slices.ContainsFunc(out, (*member).news) {
 		return nil
 	}
 	return out
@@ -75,41 +78,63 @@ func (g *group) publish(ctx context.Context) error {
 	return fault.CommitConflict.Newf("somebody else writes into the streaming views all the time")
 }
 
-// commit commits the members' changes. again says that it was not done and is worth another try at once.
+// commit commits the members' changes, and waits for it. again says that it was not done and is worth another try at once.
 func (g *group) commit(ctx context.Context, members []*member) (again bool, err error) {
+	c, err := g.commitment(ctx, members)
+	if err != nil {
+		return false, err
+	}
+	at := make([]point, len(members))
+	for i, m := range members {
+		at[i] = m.point()
+	}
+	began := time.Now()
+	told := g.announce(c)
+	done, err := g.c.Sink.Publish(ctx, c)
+	told(done)
+	if err != nil {
+		return g.refused(ctx, members, err)
+	}
+	for _, m := range members {
+		m.pending, m.fresh = nil, false
+	}
+	return false, g.committed(members, at, done, time.Since(began))
+}
+
+// commitment is the commit of what members have now.
+func (g *group) commitment(ctx context.Context, members []*member) (Commitment, error) {
 	c := Commitment{ID: uuid.Must(uuid.NewV7()).String()}
 	for _, m := range members {
 		delta, err := m.change(ctx)
 		if err != nil {
-			return false, err
+			return c, err
 		}
 		c.Members = append(c.Members, Change{
 			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta,
 			Generation: m.served.Generation, Epoch: m.served.Epoch, NextGeneration: m.generation, Frontier: g.frontier(m),
 		})
 	}
-	began := time.Now()
-	ended := g.announce(c)
-	done, err := g.c.Sink.Publish(ctx, c)
-	ended(done)
-	if err != nil {
-		return g.refused(ctx, members, err)
-	}
+	return c, nil
+}
+
+// committed notes that what members had at some places is published.
+func (g *group) committed(members []*member, at []point, done []Published, took time.Duration) error {
 	if len(done) != len(members) {
-		return false, fmt.Errorf("stream: %d of %d publications came back", len(done), len(members))
+		return fmt.Errorf("stream: %d of %d publications came back", len(done), len(members))
 	}
 	snapshot := int64(0)
 	for i, m := range members {
-		m.pending, m.fresh, m.mending = nil, false, false
-		m.served = point{Generation: done[i].Generation, Epoch: done[i].Epoch, Frontier: m.frontier, Clock: m.clock, Published: done[i].Snapshot}
-		m.recorded, m.unsaid = m.frontier, false
-		m.figures.published(m, time.Since(began))
+		m.sent, m.mending = nil, false
+		m.served = point{Generation: done[i].Generation, Epoch: done[i].Epoch, Frontier: at[i].Frontier, Clock: at[i].Clock, Published: done[i].Snapshot}
+		m.recorded, m.unsaid = at[i].Frontier, m.frontier != at[i].Frontier
+		m.figures.published(m, at[i], took)
 		snapshot = max(snapshot, done[i].Snapshot)
 	}
 	for _, m := range members {
 		m.published = max(m.published, snapshot)
 	}
-	return false, nil
+	g.c.s.moved.fire()
+	return nil
 }
 
 // announce tells who follows the views what is about to be published, and then what became of it.

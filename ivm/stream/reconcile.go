@@ -105,7 +105,7 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 	m.touched, m.unsaid, m.recorded = true, true, m.served.Frontier // the catalog hears of where it is now
 	m.mending, m.announce = sl.mending && m.erring(), true
 	if m.erring() && !m.mending {
-		r := failed(m)
+		r := rowFailed(m)
 		s.end(m)
 		if sl.beside == 0 {
 			sl.block(r)
@@ -129,7 +129,7 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 	}
 	sl.phase, sl.figures = Live, &m.figures
 	if m.erring() {
-		sl.say(Failed, reasonOf(failed(m).cause))
+		sl.say(Failed, reasonOf(rowFailed(m).cause))
 	}
 	s.regroup(ctx, []*member{m})
 }

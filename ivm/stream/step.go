@@ -17,6 +17,9 @@ type leap struct {
 	published int64
 	touched   map[int64]bool // tables whose rows may have changed; nil: any may
 	cluster   []*member      // in topological order
+
+	full    bool        // it is not to wait for more
+	shorten func() bool // takes fewer commits if what was read is too much, and says whether it did
 }
 
 // in is the member of the cluster that a table is the result of, or nil.
@@ -51,14 +54,24 @@ func (m *member) read(ctx context.Context, l *leap) error {
 		}); err != nil {
 			return err
 		}
-		m.figures.read(in.delta.Len())
 	}
 	return nil
+}
+
+// took is how many rows and bytes were read for the leap.
+func (m *member) took() (rows, bytes int64) {
+	for _, in := range m.inputs {
+		rows += int64(in.delta.Len())
+		bytes += bytesOf(in.delta)
+	}
+	return rows, bytes
 }
 
 // step takes the member from its frontier to the leap's end with what was read and what the cluster's members before it made. What comes
 // of it is in delta until the next step. After an error the member is of no use.
 func (m *member) step(ctx context.Context, l *leap) error {
+	rows, _ := m.took()
+	m.figures.read(int(rows))
 	deltas := make([]*zset.Batch, len(m.inputs))
 	work := m.graph.Due(l.clock)
 	for i, in := range m.inputs {
@@ -97,11 +110,25 @@ func (m *member) keep() {
 		return
 	}
 	if m.pending == nil {
-		m.pending = zset.New(m.delta.Layout)
+		m.pending, m.consolidated = zset.New(m.delta.Layout), 0
+	}
+	if m.pending.Len() == 0 {
+		m.since = time.Now()
 	}
 	m.pending.AppendBatch(m.delta)
-	if !m.fresh { // the whole content is summed up once, when it is published
+	if n := m.pending.Len(); n < fewRows || n >= 2*m.consolidated {
+		m.sumUp()
+	}
+}
+
+// fewRows are summed up each time that some come.
+const fewRows = 4096
+
+// sumUp consolidates what is pending. The whole content is summed up once, when it is published.
+func (m *member) sumUp() {
+	if m.pending != nil && !m.fresh && m.pending.Len() != m.consolidated {
 		m.pending.Consolidate()
+		m.consolidated = m.pending.Len()
 	}
 }
 

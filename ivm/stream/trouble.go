@@ -59,8 +59,8 @@ func stepped(err error) report {
 	return r
 }
 
-// failed is the report of a view with rows that have no value.
-func failed(m *member) report {
+// rowFailed is the report of a view with rows that have no value.
+func rowFailed(m *member) report {
 	e := m.errors[0]
 	err := fault.RowFailed.Newf("%s of row (%s) in %s", e.Message, e.Row, m.graph.Node(e.Node)).
 		WithHint("change or delete that row in its source, then ALTER STREAMING MATERIALIZED VIEW %s RESTART", m.name())

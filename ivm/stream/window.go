@@ -6,14 +6,15 @@ type window struct {
 	touched map[int64]bool // tables whose rows may have changed
 	schema  map[int64]bool // tables whose columns may have changed, or that are gone: in the snapshot `to`, which is the only one
 	commits int
+	rows    int64 // that changed, about
+	full    bool  // it ends before the head
 }
 
 // choose makes the window behind from, up to head at most, from the commits after from. Snapshots that do not touch the tables cost
-// nothing. A snapshot that may have changed columns is a window of its own. most bounds the rows that changed, about; 0 is no bound, and one
-// snapshot is always taken whole.
-func choose(commits []Commit, from, head int64, tables map[int64]bool, most int64) window {
+// nothing. A snapshot that may have changed columns is a window of its own. most bounds the rows that changed, about, and atMost the commits;
+// 0 is no bound, and one snapshot is always taken whole.
+func choose(commits []Commit, from, head int64, tables map[int64]bool, most int64, atMost int) window {
 	w := window{to: head, touched: map[int64]bool{}, schema: map[int64]bool{}}
-	rows := int64(0)
 	for _, c := range commits {
 		if c.Snapshot <= from {
 			continue
@@ -33,8 +34,8 @@ func choose(commits []Commit, from, head int64, tables map[int64]bool, most int6
 		if !touches {
 			continue
 		}
-		if w.commits > 0 && (schema || most > 0 && rows+estimate > most) {
-			w.to = c.Snapshot - 1
+		if w.commits > 0 && (schema || most > 0 && w.rows+estimate > most || atMost > 0 && w.commits == atMost) {
+			w.to, w.full = c.Snapshot-1, true
 			return w
 		}
 		for id, t := range c.Tables {
@@ -46,9 +47,9 @@ func choose(commits []Commit, from, head int64, tables map[int64]bool, most int6
 			}
 		}
 		w.commits++
-		rows += estimate
+		w.rows += estimate
 		if schema {
-			w.to = c.Snapshot
+			w.to, w.full = c.Snapshot, true
 			return w
 		}
 	}

@@ -26,6 +26,7 @@ func TestWindows(t *testing.T) {
 		from, head     int64
 		tables         []int64
 		most           int64
+		atMost         int
 		to             int64
 		commits        int
 		touched, other []int64
@@ -38,6 +39,7 @@ func TestWindows(t *testing.T) {
 		{name: "a table that goes", from: 10, head: 20, tables: []int64{3}, to: 16, commits: 1, other: []int64{3}},
 		{name: "no more rows than may be", from: 10, head: 20, tables: []int64{1, 2}, most: 7, to: 13, commits: 2, touched: []int64{1, 2}},
 		{name: "one snapshot whole, however many", from: 15, head: 20, tables: []int64{1}, most: 7, to: 20, commits: 1, touched: []int64{1}},
+		{name: "no more commits than may be", from: 10, head: 20, tables: []int64{1, 2}, atMost: 2, to: 13, commits: 2, touched: []int64{1, 2}},
 		{name: "not beyond the head", from: 10, head: 12, tables: []int64{1, 2}, to: 12, commits: 2, touched: []int64{1, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,7 +47,7 @@ func TestWindows(t *testing.T) {
 			for _, id := range c.tables {
 				tables[id] = true
 			}
-			w := choose(commits, c.from, c.head, tables, c.most)
+			w := choose(commits, c.from, c.head, tables, c.most, c.atMost)
 			if w.to != c.to || w.commits != c.commits {
 				t.Errorf("the window ends at %d after %d commits, not at %d after %d", w.to, w.commits, c.to, c.commits)
 			}

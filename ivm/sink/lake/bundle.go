@@ -19,6 +19,7 @@ import (
 type step struct {
 	r      *result
 	pub    publish.Publication
+	aside  bool        // it is committed beside what is done with the result
 	delta  *zset.Batch // nil: only the frontier moves
 	new    []rowName   // of the rows that come, in order; nil when they come as files
 	old    []goneRow
@@ -38,16 +39,57 @@ type goneRow struct {
 	until int
 }
 
+// bundle is a commitment that is ready to be committed.
+type bundle struct {
+	o       Results
+	c       stream.Commitment
+	steps   []*step
+	results []publish.Result
+	err     error
+}
+
+// errAside says that rows that go were moved meanwhile: where they are now is to be found by who has the results.
+var errAside = errors.New("lake: rows that go have moved")
+
 // Publish commits the changes as one lake snapshot, all or none. Changes of other bundles that are ready at the same time share it.
 func (o Results) Publish(ctx context.Context, c stream.Commitment) ([]stream.Published, error) {
-	steps := make([]*step, len(c.Members))
+	b, err := o.prepare(ctx, c, false)
+	if err != nil || b == nil {
+		if err == nil {
+			return o.unchanged(ctx, c)
+		}
+		return nil, err
+	}
+	out, err := b.Commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.note(ctx)
+	return out, nil
+}
+
+// Prepare makes the changes ready to be committed beside what is done with the results.
+func (o Results) Prepare(ctx context.Context, c stream.Commitment) (stream.Bundle, error) {
+	b, err := o.prepare(ctx, c, true)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return nil, fault.InternalError.Newf("a commitment without changes was to be prepared")
+	}
+	return b, nil
+}
+
+// prepare makes a commitment ready; without any change there is no bundle.
+func (o Results) prepare(ctx context.Context, c stream.Commitment, aside bool) (*bundle, error) {
+	b := &bundle{o: o, c: c, steps: make([]*step, len(c.Members))}
 	anything := false
 	for i, m := range c.Members {
 		r, ok := m.Result.(*result)
 		if !ok {
 			return nil, fmt.Errorf("lake: the result of view %s is somebody else's: %T", m.View, m.Result)
 		}
-		st := &step{r: r, pub: publish.Publication{
+		st := &step{r: r, aside: aside, pub: publish.Publication{
 			CommitID: c.ID, Message: fmt.Sprintf("changes of view %s", m.View), Bundle: c.ID, Owner: o.s.Fence(),
 			Swap: publish.Swap{UUID: m.UUID, Generation: m.Generation, Epoch: m.Epoch, NextGeneration: m.NextGeneration, Frontier: m.Frontier.Encode()},
 		}}
@@ -58,39 +100,68 @@ func (o Results) Publish(ctx context.Context, c stream.Commitment) ([]stream.Pub
 			st.delta = m.Delta
 		}
 		anything = anything || st.delta != nil || m.Epoch == 0 || m.NextGeneration != 0 && m.NextGeneration != m.Generation
-		steps[i] = st
+		b.steps[i] = st
 	}
 	if !anything {
-		return o.unchanged(ctx, c)
+		return nil, nil
 	}
-	defer func() {
-		for _, st := range steps {
-			st.release()
-		}
-	}()
-	pubs := make([]publish.Publication, len(steps))
-	for i, st := range steps {
+	for _, st := range b.steps {
 		if err := st.prepare(ctx); err != nil {
-			return nil, errors.Join(err, o.discard(ctx, steps))
+			b.release()
+			return nil, errors.Join(err, b.discard(ctx))
 		}
+	}
+	return b, nil
+}
+
+func (b *bundle) release() {
+	for _, st := range b.steps {
+		st.release()
+	}
+}
+
+// Commit makes the commit. It uses nothing that the results have.
+func (b *bundle) Commit(ctx context.Context) ([]stream.Published, error) {
+	defer b.release()
+	pubs := make([]publish.Publication, len(b.steps))
+	for i, st := range b.steps {
 		pubs[i] = st.pub
 	}
-	results, err := o.s.group.bundle(ctx, pubs, o.s.Faults.Joined)
-	for _, r := range results {
-		if err == nil {
-			err = r.Err
+	b.results, b.err = b.o.s.group.bundle(ctx, pubs, b.o.s.Faults.Joined)
+	for _, r := range b.results {
+		if b.err == nil {
+			b.err = r.Err
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, o.discard(ctx, steps))
+	if b.err != nil {
+		b.err = errors.Join(b.err, b.discard(ctx))
+		return nil, b.err
 	}
-	out := make([]stream.Published, len(steps))
-	for i, st := range steps {
-		st.finish(context.WithoutCancel(ctx), results[i])
-		out[i] = stream.Published{Snapshot: results[i].Snapshot, Epoch: results[i].Epoch, Generation: results[i].Generation, At: results[i].At}
-		out[i].Exact = st.delta != nil && !results[i].Healed && st.r.names.exact(st.delta)
+	out := make([]stream.Published, len(b.steps))
+	for i, st := range b.steps {
+		r := b.results[i]
+		out[i] = stream.Published{Snapshot: r.Snapshot, Epoch: r.Epoch, Generation: r.Generation, At: r.At}
+		out[i].Exact = st.delta != nil && !r.Healed && st.r.names.exact(st.delta)
 	}
 	return out, nil
+}
+
+// Finish notes what was committed, where the results are. If rows had moved, it makes the commit now.
+func (b *bundle) Finish(ctx context.Context, done []stream.Published) ([]stream.Published, error) {
+	switch {
+	case errors.Is(b.err, errAside):
+		return b.o.Publish(ctx, b.c)
+	case b.err != nil:
+		return nil, b.err
+	}
+	b.note(ctx)
+	return done, nil
+}
+
+func (b *bundle) note(ctx context.Context) {
+	for i, st := range b.steps {
+		st.finish(context.WithoutCancel(ctx), b.results[i])
+	}
 }
 
 // unchanged records the frontiers of a commitment that changes no content, and gives what is published.
@@ -113,11 +184,11 @@ func (o Results) unchanged(ctx context.Context, c stream.Commitment) ([]stream.P
 }
 
 // discard removes what was staged for a commitment that was not made. If its outcome is not known the files may be a commit's.
-func (o Results) discard(ctx context.Context, steps []*step) error {
+func (b *bundle) discard(ctx context.Context) error {
 	var errs []error
-	for _, st := range steps {
+	for _, st := range b.steps {
 		if st.staged != nil {
-			errs = append(errs, o.s.Publisher.Discard(context.WithoutCancel(ctx), st.pub.CommitID))
+			errs = append(errs, b.o.s.Publisher.Discard(context.WithoutCancel(ctx), st.pub.CommitID))
 		}
 	}
 	return errors.Join(errs...)
@@ -282,6 +353,9 @@ func (st *step) places() ([]publish.Location, error) {
 
 // relocate finds the rows that go after others have moved them.
 func (st *step) relocate(ctx context.Context, why *publish.MovedError) ([]publish.Location, int64, error) {
+	if st.aside {
+		return nil, 0, errAside
+	}
 	how := moved
 	if why.Class != metadata.Relocated && why.Class != metadata.Untouched {
 		how = astray
