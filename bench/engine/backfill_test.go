@@ -56,6 +56,9 @@ var summedViews = []struct{ view, by string }{
 	{"SELECT t, min(k), max(g + 2147483645) FROM s WHERE t < DATE '2024-03-04' GROUP BY t", "counts"},
 	{"SELECT g, min(k) FROM s WHERE n * n > 0 GROUP BY g", ""}, // which rows fail is to be said
 	{"SELECT a, f FROM s WHERE b", "filter"},
+	{"SELECT a, n * 2 AS m FROM s WHERE b AND t > DATE '2024-03-01'", "filter"}, // which fails for some of the rows that pass
+	{"SELECT k, sum(n * 2) FROM s WHERE b AND d > 0 GROUP BY k", "filter"},
+	{"SELECT a FROM s WHERE n * n > 0 AND b", ""},
 	{"SELECT g, n FROM s WHERE b", "filter"},
 	{"SELECT g, n FROM s", ""},
 	{"SELECT x.g, y.k, y.t FROM s x JOIN s y USING (g) WHERE x.t = DATE '2024-02-28' AND y.b", "counts"},

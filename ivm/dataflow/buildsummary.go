@@ -46,7 +46,7 @@ func (b *builder) relation(n plan.Node) *relation {
 	if columns == nil {
 		return nil
 	}
-	r := &relation{columns: make([]string, len(columns)), certain: true}
+	r := &relation{columns: make([]string, len(columns)), sure: true, certain: true}
 	for i, e := range columns {
 		if !isColumn(e) && !plain(e, true) {
 			return nil
@@ -59,7 +59,7 @@ func (b *builder) relation(n plan.Node) *relation {
 		if !plain(e, len(preds) == 1) {
 			return nil
 		}
-		r.certain = r.certain && plain(e, false)
+		r.sure = r.sure && plain(e, false)
 		conditions[i] = "(" + eval.Deparse(e) + ")"
 	}
 	r.where = strings.Join(conditions, " AND ")
@@ -71,7 +71,7 @@ func (in Input) relation() *relation {
 	if in.Position {
 		return nil
 	}
-	r := &relation{columns: make([]string, len(in.Fields)), certain: true}
+	r := &relation{columns: make([]string, len(in.Fields)), sure: true, certain: true}
 	for i, f := range in.Fields {
 		r.columns[i] = eval.Deparse(columnRef(i, f.Type))
 	}

@@ -13,7 +13,8 @@ import (
 type relation struct {
 	columns []string // SQL of each
 	where   string   // "" is all rows
-	certain bool     // no row can fail
+	sure    bool     // no row can fail in that
+	certain bool     // nor in a column
 }
 
 // selection is the text of a query that gives the rows.
@@ -51,8 +52,11 @@ func (l *loading) relate(ctx context.Context, node, source int, from Contents) (
 	case counted:
 		q.Layout = row.NewLayout(append(rows.Types[:len(rows.Types):len(rows.Types)], countType)...)
 		q.SQL = r.counts()
-	case r.where == "" || !r.certain: // what fails midway cannot be read again
+	case r.where == "" || !r.sure: // what fails midway cannot be read again
 		return false, nil
+	case !r.certain: // the rows that pass, as the source has them
+		at = node
+		q.Layout, q.SQL = l.graph.nodes[node].out.Layout, l.graph.nodes[node].rows.selection()+r.filter()
 	}
 	taken := false
 	fields := project(q.Layout, upTo(len(rows.Types))...)
