@@ -265,6 +265,11 @@ func randomValue(r *rand.Rand, t row.Type) string {
 		return fmt.Sprintf("DATE '2024-01-01' + %d", r.IntN(3))
 	case row.Struct:
 		return fmt.Sprintf("{'x': %s, 'y': %s}", randomValue(r, t.Children[0]), randomValue(r, t.Children[1]))
+	case row.Map:
+		if r.IntN(3) == 0 {
+			return "MAP {}::" + t.String()
+		}
+		return fmt.Sprintf("MAP {'a': %s, 'b': %s}", randomValue(r, t.Children[1]), randomValue(r, t.Children[1]))
 	case row.List:
 		var es []string
 		for range r.IntN(4) {

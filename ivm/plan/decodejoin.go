@@ -230,6 +230,9 @@ func (d *decoder) cross(t *tree) (Node, error) {
 	return &Join{Kind: Inner, Left: l, Right: r, Pos: NoPosition}, nil
 }
 
+// outerSide is the name of what a correlated subquery stands in.
+const outerSide = "outer"
+
 // delimJoin reads a join whose inner side was correlated: it reads, by DELIM_GETs, the distinct values of some columns of
 // the outer side.
 func (d *decoder) delimJoin(t *tree) (Node, error) {
@@ -241,7 +244,7 @@ func (d *decoder) delimJoin(t *tree) (Node, error) {
 	if t.bool("delim_flipped") {
 		outerAt, innerAt = 1, 0
 	}
-	outer := newShared("outer", d.node(&kids[outerAt]))
+	outer := newShared(outerSide, d.node(&kids[outerAt]))
 	scope := &delimited{outer: outer, columns: d.exprs(t.get("duplicate_eliminated_columns"), nil)}
 	for _, e := range scope.columns {
 		if err := refsWithin(e, outer.Columns()); err != nil {
@@ -255,10 +258,18 @@ func (d *decoder) delimJoin(t *tree) (Node, error) {
 	if !scope.used {
 		side = outer.Input
 	}
+	l, r := side, inner
 	if innerAt == 0 {
-		return d.joined(t, inner, side)
+		l, r = r, l
 	}
-	return d.joined(t, side, inner)
+	n, err := d.joined(t, l, r)
+	if err != nil || !scope.used {
+		return n, err
+	}
+	if out := byValue(n, outer, scope.columns); out != nil {
+		return out, nil
+	}
+	return n, nil
 }
 
 func (d *decoder) delimGet(t *tree) (Node, error) {
