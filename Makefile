@@ -18,7 +18,7 @@ export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 # Packages whose tests are about concurrency: they also run under the race detector.
 RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./ivm/state ./ivm/dataflow ./ivm/stream ./ivm/changelog ./flightsql/...
 
-.PHONY: help build run demo test race lint fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
+.PHONY: help build run demo test race lint proto fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ race: deps ## the concurrent packages under the race detector
 lint: $(BIN)/golangci-lint-$(LINT) ## static checks
 	$(GO) vet -tags $(TAGS) ./...
 	$(BIN)/golangci-lint-$(LINT) run ./...
+
+proto: ## make the code of plugin/control again; needs Python
+	GOBIN=$(abspath $(BIN)) $(GO) install google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.10
+	GOBIN=$(abspath $(BIN)) $(GO) install google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.0
+	python3 -m venv .build/proto && .build/proto/bin/pip install -q grpcio-tools==1.76.0
+	PATH=$(abspath $(BIN)):$$PATH .build/proto/bin/python -m grpc_tools.protoc -I plugin/control --go_out=plugin/control --go_opt=paths=source_relative --go-grpc_out=plugin/control --go-grpc_opt=paths=source_relative control.proto
 
 fuzz: deps ## fuzz every target for MINUTES in all
 	./bench/fuzz.sh $(MINUTES)

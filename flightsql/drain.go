@@ -35,10 +35,11 @@ func (s *Server) drain() {
 			return
 		case <-last.C:
 			s.log.Info("drained; idle calls are cut off")
-		case <-s.force:
+		case <-s.forced.Done():
 		}
 	} else {
 		s.cut.Store(true)
+		s.force()
 		s.log.Warn("running work is cut off")
 	}
 	s.grpc.Stop()
@@ -54,7 +55,7 @@ func (s *Server) awaitIdle(idle <-chan struct{}, grace <-chan time.Time) bool {
 		case <-quiet:
 		case <-grace:
 			return false
-		case <-s.force:
+		case <-s.forced.Done():
 			return false
 		}
 	}
@@ -70,7 +71,7 @@ func (s *Server) stopGracefully(stopped chan<- struct{}) {
 func (s *Server) CutOff() bool { return s.cut.Load() }
 
 // Stop ends the server at once, also while it drains.
-func (s *Server) Stop() { s.once.Do(func() { close(s.force) }) }
+func (s *Server) Stop() { s.force() }
 
 // cutUnix takes the path out of unix:///path or unix:path.
 func cutUnix(address string) (string, bool) {

@@ -57,8 +57,8 @@ type Server struct {
 	gate   *admission
 	health *health.Server
 	grpc   *grpc.Server
-	force  chan struct{}
-	once   sync.Once
+	forced context.Context // done when running work is to be cut off
+	force  context.CancelFunc
 	cut    atomic.Bool
 	log    *slog.Logger
 }
@@ -89,7 +89,8 @@ func NewServer(svc *Service, cfg ServerConfig) *Server {
 	if cfg.Router == nil {
 		cfg.Router = router{flightsql.NewFlightServerWithAllocator(svc, svc.Alloc)}
 	}
-	s := &Server{cfg: cfg, svc: svc, gate: newAdmission(cfg.CallsPerUser), health: health.NewServer(), force: make(chan struct{}), log: cfg.Log}
+	s := &Server{cfg: cfg, svc: svc, gate: newAdmission(cfg.CallsPerUser), health: health.NewServer(), log: cfg.Log}
+	s.forced, s.force = context.WithCancel(context.Background())
 	s.edge = &edge{auth: cfg.Auth, errors: translator{log: cfg.Log, hidden: svc.hidden}, log: cfg.Log}
 	if !cfg.ClosedHealth {
 		s.edge.public = append(s.edge.public, healthService)
@@ -132,16 +133,6 @@ func (cfg ServerConfig) transport() []grpc.ServerOption {
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.WriteBufferSize(256 << 10),
 	}
-}
-
-// Unary passes a call of one answer through what every call passes.
-func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	return s.edge.unary(ctx, req, info, handler)
-}
-
-// Stream passes a call of many answers through what every call passes.
-func (s *Server) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	return s.edge.stream(srv, ss, info, handler)
 }
 
 // Flight is the Flight service itself, for calls that have passed Unary or Stream.
@@ -210,7 +201,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case <-ctx.Done():
 		s.drain()
 		return nil
-	case <-s.force:
+	case <-s.forced.Done():
 		s.grpc.Stop()
 		return nil
 	case err := <-failed:

@@ -31,6 +31,15 @@ func (s *Sidecar) Session() *flightsql.Client { return newSession(s.line.conn) }
 // Ended is closed when the sidecar's process has ended.
 func (s *Sidecar) Ended() <-chan struct{} { return s.line.ended.Done() }
 
+func (s *Sidecar) hasEnded() bool {
+	select {
+	case <-s.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
 // Configure opens a lake: options of `vega-flight serve` by name. After an error it may be tried again, with other options.
 func (s *Sidecar) Configure(ctx context.Context, options map[string]string) (*control.InfoResponse, error) {
 	r, err := s.control.Configure(ctx, &control.ConfigureRequest{Options: options})

@@ -33,12 +33,12 @@ type upgrade struct {
 	outcome chan error
 }
 
-// The pause before a sidecar that has ended is started again doubles from the first to the last, and begins anew when one has lived for
-// steady.
+// The pause before a sidecar that has ended is started again doubles from the first to the last, and begins anew when one has served for
+// steady: what is lost then is little beside what is served.
 const (
-	firstPause = 100 * time.Millisecond
+	firstPause = 50 * time.Millisecond
 	lastPause  = 10 * time.Second
-	steady     = 30 * time.Second
+	steady     = 500 * time.Millisecond
 )
 
 // Supervise begins to keep a sidecar running, until Close. It does not wait for the first one: Sidecar does.
@@ -52,15 +52,19 @@ func Supervise(o Options) *Supervisor {
 	return s
 }
 
-// Sidecar waits until there is a sidecar whose lake is open, and gives it. When ctx ends first, the error is why there is none. A sidecar that is
-// given may end at any time: ask again when a call fails with SIDECAR_GONE or the status UNAVAILABLE.
+// Sidecar waits until there is a sidecar whose lake is open, and gives it. When ctx ends first, the error is why there is none; an error that waiting
+// does not mend, such as a checksum that differs or a lake that cannot be opened, is told at once. It is tried again all the same.
+// A sidecar that is given may end at any time: ask again when a call fails with SIDECAR_GONE or the status UNAVAILABLE.
 func (s *Supervisor) Sidecar(ctx context.Context) (*Sidecar, error) {
 	for {
 		s.mu.Lock()
 		now, trouble, changed := s.now, s.trouble, s.changed
 		s.mu.Unlock()
-		if now != nil {
+		if now != nil && !now.hasEnded() {
 			return now, nil
+		}
+		if code := fault.CodeOf(trouble); code != nil && code.Kind() != fault.Unavailable {
+			return nil, trouble
 		}
 		select {
 		case <-changed:
@@ -139,13 +143,14 @@ func (s *Supervisor) run(ctx context.Context) {
 	pause := firstPause
 	var now *Sidecar
 	for ctx.Err() == nil {
-		began := time.Now()
+		var serving time.Time
 		var err error
 		if now == nil {
 			now, err = Start(ctx, s.options)
 		}
 		if err == nil {
 			s.set(now, nil)
+			serving = time.Now()
 			select {
 			case <-ctx.Done():
 				return
@@ -161,7 +166,7 @@ func (s *Supervisor) run(ctx context.Context) {
 		if ctx.Err() == nil {
 			s.log.Warn("the sidecar is started again", "error", err, "in", pause)
 		}
-		if time.Since(began) >= steady {
+		if !serving.IsZero() && time.Since(serving) >= steady {
 			pause = firstPause
 		}
 		timer := time.NewTimer(pause)

@@ -29,7 +29,7 @@ var layers = []layer{
 	{"bench", []string{"flightsql/...", "ivm/...", "ducklake/..."}},
 	{"demo", nil},
 	{"docs/tables", nil},
-	{"integration", []string{"flightsql/...", "ivm/...", "ducklake/...", "integration/..."}},
+	{"integration", []string{"flightsql/...", "ivm/...", "ducklake/...", "plugin/...", "integration/..."}},
 	{"plugin/control", nil},
 	{"plugin/examplehost", []string{"plugin", "plugin/control"}},
 	{"plugin", []string{"plugin/control"}},

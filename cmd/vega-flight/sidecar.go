@@ -65,6 +65,9 @@ func sidecarLog() (*slog.Logger, *slog.LevelVar) {
 
 // hostAttr gives the fields of a log line the names that go-plugin knows.
 func hostAttr(groups []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.String(a.Key, a.Value.String())
+	}
 	if len(groups) > 0 {
 		return a
 	}
