@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/plan"
@@ -10,22 +11,64 @@ import (
 
 // aggregate prepares rows of group keys, shown values, arguments, filters and orders.
 func (b *builder) aggregate(n *plan.Aggregate) (int, error) {
-	in, err := b.node(n.Input)
+	in, over, err := b.aggregateInput(n)
 	if err != nil {
 		return 0, err
 	}
-	keys := n.Groups
+	keys := over.Groups
 	if n.Sets != nil { // a row is in several groups
 		keys = nil
 	}
 	return b.sharded(n, "aggregate", []int{in}, [][]plan.Expr{keys}, func(name string, t Tables) (Operator, error) {
-		spec, err := b.aggregateSpec(n, in)
+		spec, err := b.aggregateSpec(over, in)
+		if err != nil {
+			return nil, err
+		}
+		spec.Windows, err = b.windows(n)
 		if err != nil {
 			return nil, err
 		}
 		spec.Name = name
 		return NewAggregate(spec, t)
 	})
+}
+
+// aggregateInput builds the input, and gives the aggregation over its columns: of a join only those that are read, which keeps the join's
+// state small.
+func (b *builder) aggregateInput(n *plan.Aggregate) (in int, over *plan.Aggregate, err error) {
+	var read []plan.Expr
+	read = append(read, n.Groups...)
+	for _, a := range n.Aggs {
+		read = append(append(read, a.Args...), a.Filter)
+		for _, o := range a.Order {
+			read = append(read, o.Expr)
+		}
+	}
+	in, move, err := b.columnsRead(n.Input, read)
+	if err != nil || move == nil {
+		return in, n, err
+	}
+	c := *n
+	c.Groups, c.Aggs = rewritten(n.Groups, move), slices.Clone(n.Aggs)
+	for i := range c.Aggs {
+		a := &c.Aggs[i]
+		a.Args, a.Order = rewritten(a.Args, move), slices.Clone(a.Order)
+		if a.Filter != nil {
+			a.Filter = move(a.Filter)
+		}
+		for k := range a.Order {
+			a.Order[k].Expr = move(a.Order[k].Expr)
+		}
+	}
+	return in, &c, nil
+}
+
+func rewritten(es []plan.Expr, f func(plan.Expr) plan.Expr) []plan.Expr {
+	out := make([]plan.Expr, len(es))
+	for i, e := range es {
+		out[i] = f(e)
+	}
+	return out
 }
 
 func (b *builder) aggregateSpec(n *plan.Aggregate, in int) (spec AggregateSpec, err error) {
@@ -55,9 +98,6 @@ func (b *builder) aggregateSpec(n *plan.Aggregate, in int) (spec AggregateSpec, 
 		if spec.Evaluator, err = b.aggregates(&k, foreign); err != nil {
 			return spec, err
 		}
-	}
-	if spec.Windows, err = b.windows(n); err != nil {
-		return spec, err
 	}
 	spec.from = b.fromSource(n.Input, p)
 	spec.Input, spec.Prepare, err = p.program()
