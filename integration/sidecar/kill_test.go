@@ -35,30 +35,29 @@ type writer struct{ asked, sure int }
 
 func (w *writer) run(ctx context.Context, s *plugin.Supervisor, wrote chan<- struct{}) error {
 	for ctx.Err() == nil {
-		of, err := s.Sidecar(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		c := client(of)
-		for ctx.Err() == nil {
-			w.asked++
-			if _, err = c.Query(ctx, fmt.Sprintf("INSERT INTO t VALUES (%d, %d)", w.asked%10, w.asked)); err != nil {
-				break
-			}
-			w.sure++
-			select {
-			case wrote <- struct{}{}:
-			default:
-			}
-		}
-		if err != nil && !gone(err) {
+		if err := w.write(ctx, s, wrote); ctx.Err() == nil && !gone(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// write inserts until something fails.
+func (w *writer) write(ctx context.Context, s *plugin.Supervisor, wrote chan<- struct{}) error {
+	of, err := s.Sidecar(ctx)
+	if err != nil {
+		return err
+	}
+	for c := client(of); ; w.sure++ {
+		w.asked++
+		if _, err := c.Query(ctx, fmt.Sprintf("INSERT INTO t VALUES (%d, %d)", w.asked%10, w.asked)); err != nil {
+			return err
+		}
+		select {
+		case wrote <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // TestTwentyKills kills the sidecar twenty times under a writer. Every committed row is in the streaming view; jobs go on.
