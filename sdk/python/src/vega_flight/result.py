@@ -147,6 +147,10 @@ class AsyncResult:
         """Gives the next batch."""
         return await in_thread(self._result.__next__)
 
+    def to_batches(self) -> AsyncResult:
+        """Gives the batches as they come."""
+        return self
+
     async def to_arrow(self) -> pa.Table:
         """Reads the rows that are left as an Arrow table."""
         return await in_thread(self._result.to_arrow)

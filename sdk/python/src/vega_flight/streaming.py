@@ -18,6 +18,7 @@ from .view import MaterializedViewDefinition, explained
 if TYPE_CHECKING:
     from .connection import Connection
 
+_HEARING = 10.0  # seconds that a view may take to do what it was told
 _STARTING = ("STARTING", "BACKFILLING", "RECOVERING")
 
 
@@ -54,6 +55,7 @@ class StreamingMaterializedView:
         self._connection = connection
         self._session = connection._session
         self._name = name
+        self._before: tuple[datetime | None, float] = (None, 0.0)
 
     @property
     def name(self) -> str:
@@ -88,11 +90,9 @@ class StreamingMaterializedView:
         pause = 0.005
         while True:
             status = self.status()
-            if status.ready and status.state not in _STARTING:
-                if status.state == "RUNNING":
-                    return status
-                raise _stuck(self.name, status)
-            if status.state not in _STARTING:
+            if status.ready and status.state == "RUNNING":
+                return status
+            if status.state not in _STARTING and not self._unheard(status):
                 raise _stuck(self.name, status)
             if scope is not None and scope.cancelled:
                 raise JobCancelledError("CANCELLED: waiting was given up")
@@ -101,22 +101,27 @@ class StreamingMaterializedView:
             time.sleep(pause if deadline is None else min(pause, max(0.0, deadline - time.monotonic())))
             pause = min(pause * 1.5, 0.25)
 
+    def _unheard(self, status: StreamingStatus) -> bool:
+        """Whether the view is as it was before this handle told it to go on, and may only not have come to it."""
+        since, told = self._before
+        return status.row["since"] == since and time.monotonic() - told < _HEARING
+
     def pause(self) -> None:
         """Stops it with its state kept; its content stays readable."""
         self._alter("PAUSE")
 
     def resume(self) -> None:
         """Lets it go on after a pause."""
-        self._alter("RESUME")
+        self._go_on("RESUME")
 
     def restart(self) -> None:
         """Begins again from its last checkpoint, for example when a row that failed is corrected."""
-        self._alter("RESTART")
+        self._go_on("RESTART")
 
     def rebuild(self, initial_mode: str | None = None) -> None:
         """Computes the content anew beside the one that is served."""
         given = options({"initial_mode": initial_mode})
-        self._alter("REBUILD" + (f" WITH {given}" if given else ""))
+        self._go_on("REBUILD" + (f" WITH {given}" if given else ""))
 
     def set(self, **changes: object) -> None:
         """Changes options, such as `checkpoint_interval="30s"`."""
@@ -151,6 +156,11 @@ class StreamingMaterializedView:
     def drop(self, *, cascade: bool = False) -> None:
         """Drops it."""
         self._connection.drop_streaming_materialized_view(self.name, cascade=cascade)
+
+    def _go_on(self, change: str) -> None:
+        before = self.status().row["since"]
+        self._alter(change)
+        self._before = (before, time.monotonic())
 
     def _alter(self, change: str) -> None:
         self._rows(f"ALTER STREAMING MATERIALIZED VIEW {self._name.sql} {change}")

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import vega_flight
+from vega_flight import FailedError, InvalidInputError, SubscriptionEndedError
+
+
+def multiset(table: pa.Table) -> Counter[Any]:
+    return Counter(repr(row) for row in table.to_pylist())
+
+
+def equal(copy: Any, table: pa.Table) -> bool:
+    """Whether both have the same rows, in what the copy's kind can tell apart."""
+    if isinstance(copy, pd.DataFrame):
+        frames = copy.to_dict("records"), table.to_pandas().to_dict("records")
+        return Counter(map(repr, frames[0])) == Counter(map(repr, frames[1]))
+    if isinstance(copy, pl.DataFrame):
+        copy, table = copy.to_arrow(), pl.from_arrow(table).to_arrow()
+    return multiset(copy) == multiset(table)
+
+
+def at(db: Any, name: str, version: int) -> pa.Table:
+    """The view as it was published."""
+    return db.sql(f"SELECT * FROM {name} AT (VERSION => {version})").to_arrow()
+
+
+def reflected(view: Any) -> int:
+    """The publication that has everything that was committed."""
+    while True:
+        row = view.status().row
+        if row["stale_since"] is None:
+            return int(row["version"])
+
+
+QUERIES = {
+    "sums": "SELECT k, count(*) AS n, sum(x) AS s, max(tag) AS top FROM src GROUP BY k",
+    "rows": "SELECT k, x, tag, [k, NULL] AS l, {'a': tag} AS r FROM src WHERE x IS NULL OR x > 10",
+    "join": "SELECT a.k, b.tag FROM src a JOIN src b ON a.k = b.k AND a.x < b.x",
+    "total": "SELECT count(*) AS n FROM src",
+}
+
+
+def changed(db: Any, seed: random.Random, step: int) -> None:
+    """One random change of the source."""
+    match seed.randrange(5):
+        case 0 | 1:
+            texts, numbers = ["NULL", f"'{'abcde'[step % 5]}'"], ["NULL", str(seed.randrange(30))]
+            rows = [f"({seed.randrange(6)}, {seed.choice(numbers)}, {seed.choice(texts)})" for _ in range(seed.randrange(1, 8))]
+            db.sql(f"INSERT INTO src VALUES {', '.join(rows)}").close()
+        case 2:
+            db.sql(f"DELETE FROM src WHERE k = {seed.randrange(6)}").close()
+        case 3:
+            db.sql(f"UPDATE src SET x = x + 1, tag = 'u' WHERE k < {seed.randrange(6)}").close()
+        case _:
+            db.sql("INSERT INTO src SELECT * FROM src LIMIT 3").close()
+
+
+@pytest.mark.parametrize("start", [None, pd.DataFrame(), pl.DataFrame()], ids=["arrow", "pandas", "polars"])
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_copy_is_equal_at_every_step(db, name, start):
+    """Through random changes: each copy is the view as it was published at the copy's token."""
+    seed = random.Random(f"{name}")
+    db.sql("CREATE TABLE src (k INTEGER, x DOUBLE, tag VARCHAR)").close()
+    view = db.create_streaming_materialized_view("v", QUERIES[name], wait_for_ready=True)
+    with view.subscribe() as sub:
+        assert sub.schema == view.table.schema
+        copy = sub.apply(start)
+        assert equal(copy, at(db, "v", sub.resume_token))
+        for step in range(12):
+            changed(db, seed, step)
+            version = reflected(view)
+            while sub.resume_token < version:
+                copy = sub.apply(copy)
+                assert equal(copy, at(db, "v", sub.resume_token)), step
+        assert equal(copy, view.table.to_arrow())
+        assert type(copy) is (pa.Table if start is None else type(start))
+
+
+@pytest.mark.parametrize("query", [QUERIES["sums"], 'SELECT DISTINCT k AS "k, 2", tag FROM src'], ids=["groups", "distinct"])
+def test_a_copy_by_key(db, query):
+    seed = random.Random(3)
+    db.sql("CREATE TABLE src (k INTEGER, x DOUBLE, tag VARCHAR)").close()
+    view = db.create_streaming_materialized_view("v", query, wait_for_ready=True)
+    with view.subscribe(mode="upsert") as sub:
+        copy = sub.apply()
+        for step in range(12):
+            changed(db, seed, step)
+            version = reflected(view)
+            while sub.resume_token < version:
+                copy = sub.apply(copy)
+                assert equal(copy, at(db, "v", sub.resume_token)), step
+        assert equal(copy, view.table.to_arrow())
+
+
+def test_going_on_with_a_token(db):
+    db.sql("CREATE TABLE src AS SELECT i AS k FROM range(5) t(i)").close()
+    view = db.create_streaming_materialized_view("v", "SELECT k, count(*) AS n FROM src GROUP BY k", wait_for_ready=True)
+    with view.subscribe() as sub:
+        copy = sub.apply()
+        token = sub.resume_token
+    db.sql("INSERT INTO src VALUES (1), (7)").close()
+    db.sql("DELETE FROM src WHERE k = 0").close()
+    for state in (copy, copy.to_pandas(), pl.from_arrow(copy)):
+        with view.subscribe(as_of=token) as sub:
+            assert sub.resume_token == token
+            while {"k": 7, "n": 1} not in list_of(state) or {"k": 0, "n": 1} in list_of(state):
+                state = sub.apply(state)
+            assert equal(state, at(db, "v", sub.resume_token))
+    with pytest.raises(InvalidInputError):
+        view.subscribe(snapshot=True, as_of=token)
+    with pytest.raises(InvalidInputError):
+        view.subscribe(mode="other")
+    with pytest.raises(vega_flight.ResumeTokenExpiredError) as e:
+        next(view.subscribe(as_of=1))
+    assert e.value.code == "RESUME_TOKEN_EXPIRED"
+
+
+def list_of(state: Any) -> list[dict[str, Any]]:
+    if isinstance(state, pd.DataFrame):
+        return state.to_dict("records")
+    return state.to_dicts() if isinstance(state, pl.DataFrame) else state.to_pylist()
+
+
+def test_changes_and_marks(db, people):
+    view = db.create_streaming_materialized_view("v", "SELECT name, age FROM people", wait_for_ready=True)
+    with view.subscribe() as sub:
+        first = next(sub)
+        assert (first.progress, len(first), first.complete, first.resume_token) == ("begin", 0, False, None)
+        rows = []
+        for changes in sub:
+            if changes.complete:
+                break
+            assert changes.progress is None
+            assert changes.weights.to_pylist() == [1] * len(changes)
+            assert changes.ops is None
+            rows += changes.rows.to_pylist()
+        assert (changes.progress, changes.time, changes.resume_token) == ("end", changes.time, sub.resume_token)
+        assert sorted(r["name"] for r in rows) == ["ada", "grace", "kid"]
+        people.delete("name = 'kid'")
+        gone = next(c for c in sub if len(c))
+        assert gone.rows.to_pylist() == [{"name": "kid", "age": 7}]
+        assert gone.weights.to_pylist() == [-1]
+    with view.subscribe(snapshot=False) as sub:
+        people.add([{"name": "new", "age": 1}])
+        came = next(c for c in sub if len(c))
+        assert came.rows.to_pylist() == [{"name": "new", "age": 1}]
+
+
+def test_a_traditional_view(db, people):
+    view = db.create_materialized_view("v", "people", select=["name"])
+    with view.subscribe() as sub:
+        copy = sub.apply()
+        assert copy.num_rows == 3
+        people.add([{"name": "bob", "age": 50}])
+        version = view.refresh().version
+        while sub.resume_token < version:
+            copy = sub.apply(copy)
+        assert sorted(copy.column("name").to_pylist()) == ["ada", "bob", "grace", "kid"]
+        with pytest.raises(InvalidInputError):
+            view.subscribe(mode="upsert")
+
+
+def test_states_until_an_end(db, people):
+    view = db.create_streaming_materialized_view("v", "SELECT name FROM people", wait_for_ready=True)
+    with view.subscribe(up_to=view.status().version) as sub:
+        (only,) = sub.states()
+        assert only.num_rows == 3
+        with pytest.raises(SubscriptionEndedError):
+            sub.apply(only)
+        assert list(sub) == []
+
+
+def test_the_view_is_dropped(db, people):
+    view = db.create_streaming_materialized_view("v", "SELECT name FROM people", wait_for_ready=True)
+    with view.subscribe() as sub:
+        copy = sub.apply()
+        view.drop()
+        with pytest.raises(vega_flight.TableNotFoundError) as e:
+            while True:
+                copy = sub.apply(copy)
+        assert e.value.code == "MATERIALIZED_VIEW_NOT_FOUND"
+
+
+def test_a_copy_that_is_not_the_views(db, people):
+    view = db.create_streaming_materialized_view("v", "SELECT name FROM people", wait_for_ready=True)
+    with view.subscribe() as sub:
+        sub.apply()
+        token = sub.resume_token
+    people.delete("name = 'kid'")
+    with view.subscribe(as_of=token) as sub, pytest.raises(FailedError) as e:
+        copy = pa.table({"name": ["ada"]})
+        while True:
+            copy = sub.apply(copy)
+    assert e.value.code == "COPY_DIFFERS"
+    with view.subscribe() as sub, pytest.raises(InvalidInputError, match="copy"):
+        sub.apply([1])
+
+
+def test_closed_from_another_thread(sync_db, people_table):
+    view = sync_db.create_streaming_materialized_view("v", "SELECT name FROM people", wait_for_ready=True)
+    sub = view.subscribe()
+    seen = []
+    reader = threading.Thread(target=lambda: seen.extend(sub))
+    reader.start()
+    while not any(c.complete for c in seen):
+        pass
+    sub.close()
+    reader.join(60)
+    assert not reader.is_alive()
+    sub.close()
+
+
+@pytest.fixture
+def people_table(sync_db):
+    return sync_db.create_table("people", [{"name": "ada", "age": 36}])
+
+
+def test_async_iteration(server, sync_db, people_table):
+    sync_db.create_streaming_materialized_view("v", "SELECT name FROM people", wait_for_ready=True)
+
+    async def main() -> None:
+        async with await vega_flight.connect_async(server.uri) as db:
+            view = await db.open_streaming_materialized_view("v")
+            async with await view.subscribe() as sub:
+                async for changes in sub:
+                    if changes.complete:
+                        break
+                task = asyncio.create_task(sub.apply(pa.table({"name": ["ada"]})))
+                await asyncio.sleep(0.05)
+                assert await (await db.sql("SELECT 1")).scalar() == 1  # the loop goes on meanwhile
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            async with await view.subscribe(up_to=(await view.status()).version) as sub:
+                states = [state async for state in sub.states()]
+                assert states[-1].to_pylist() == [{"name": "ada"}]
+
+    asyncio.run(main())
