@@ -237,8 +237,20 @@ func readsVega(a *gate.Analysis) error {
 // counts says that the statement's result is the number of rows it changed.
 func counts(a *gate.Analysis) bool { return a.Kind.DML() || a.Kind == gate.CreateTableAs }
 
+// drop runs a statement that drops something. Views that go with it are the engine's to forget.
+func (x *execution) drop(ctx context.Context, a *gate.Analysis) (n int64, err error) {
+	err = x.svc.engine.Drop(ctx, x.sess.caller(), objects(a.Drops), func(ctx context.Context) (err error) {
+		n, err = x.sess.lake.Exec(ctx, a)
+		return err
+	})
+	return n, err
+}
+
 // exec runs the statement for each row of parameters; more than one are one transaction.
 func (x *execution) exec(ctx context.Context, a *gate.Analysis) (int64, error) {
+	if len(a.Drops) > 0 {
+		return x.drop(ctx, a) // it has no parameters
+	}
 	if len(x.params) == 0 {
 		return x.sess.lake.Exec(ctx, a)
 	}

@@ -3,6 +3,8 @@ package ivm
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
@@ -74,6 +76,64 @@ func (e *Engine) dropViews(ctx context.Context, c Caller, set *catalog.Set, v *c
 	e.scheduler.Kick()
 	e.streamsChanged()
 	return nil
+}
+
+// Drop runs a statement that drops objects which are no views, and forgets the views that go with their schema, before anything else is made
+// under their names: once there is a schema of the name again, their rows would say that somebody else has dropped their tables.
+func (e *Engine) Drop(ctx context.Context, c Caller, drops []Object, run func(ctx context.Context) error) error {
+	var schemas []string
+	for _, o := range drops {
+		if o.IsSchema && (o.Catalog == "" || strings.EqualFold(o.Catalog, e.c.LakeName)) {
+			schemas = append(schemas, o.Schema)
+		}
+	}
+	if len(schemas) == 0 {
+		return run(ctx)
+	}
+	release, err := e.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	before, err := e.views(ctx)
+	if err != nil {
+		return err
+	}
+	if err := run(ctx); err != nil {
+		return err
+	}
+	if err := e.forgetDropped(context.WithoutCancel(ctx), c, before, schemas); err != nil {
+		e.log.Warn("the views of schemas that were dropped are not forgotten yet", "schemas", schemas, "error", err)
+		e.askForUpkeep()
+	}
+	return nil
+}
+
+func (e *Engine) forgetDropped(ctx context.Context, c Caller, before *catalog.Set, schemas []string) error {
+	now, err := e.views(ctx)
+	if err != nil {
+		return err
+	}
+	var gone []*catalog.View
+	var uuids []string
+	for _, v := range slices.Concat(before.Views, before.Gone) {
+		inside := slices.ContainsFunc(schemas, func(s string) bool { return strings.EqualFold(s, v.Name().Schema) })
+		if inside && now.ByUUID(v.UUID) == nil {
+			gone, uuids = append(gone, v), append(uuids, v.UUID)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, u := range uuids {
+		errs = append(errs, e.stopJobs(ctx, u))
+	}
+	errs = append(errs, e.c.Views.Delete(ctx, uuids...))
+	e.log.Info("views dropped with their schemas", "views", catalog.Names(gone), "by", c.Principal)
+	e.scheduler.Kick()
+	e.streamsChanged()
+	return errors.Join(errs...)
 }
 
 // stopJobs cancels a view's jobs and waits until nothing of them runs.

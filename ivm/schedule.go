@@ -131,10 +131,7 @@ func (e *Engine) alive(ctx context.Context) bool {
 func (e *Engine) ended(j job.Job) {
 	e.scheduler.Ended(j)
 	if j.Kind == job.Create && j.State == job.Succeeded {
-		select { // a replacement may have brought other options
-		case e.tidy <- struct{}{}:
-		default:
-		}
+		e.askForUpkeep() // a replacement may have brought other options
 	}
 	if e.c.Ended != nil {
 		e.c.Ended(j)

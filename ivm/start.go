@@ -67,6 +67,14 @@ func (e *Engine) keepUp(ctx context.Context) {
 	}
 }
 
+// askForUpkeep has upkeep done soon.
+func (e *Engine) askForUpkeep() {
+	select {
+	case e.tidy <- struct{}{}:
+	default:
+	}
+}
+
 // upkeep finishes or undoes interrupted operations, restores lost comments, forgets rows whose table is gone, and brings the schedules up to
 // date with the options.
 func (e *Engine) upkeep(ctx context.Context) error {
