@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// fewestCases is how many situations the scripts go through.
-const fewestCases = 500
+// fewestCases is how many cases the scripts have, and how often they go through situations.
+const fewestCases, fewestSituations = 300, 300
 
 // TestScriptsSayWhatTheyTest counts the cases: each has a name of its own within its file, and there are many.
 func TestScriptsSayWhatTheyTest(t *testing.T) {
 	begins := regexp.MustCompile(`(?m)^case (\S+)`)
-	n := 0
+	n, situations := 0, 0
+	listed := regexp.MustCompile(`(?m)^situations\n([^-]+)\n----`)
 	kinds := map[string]bool{}
 	err := filepath.WalkDir(filepath.Join("testdata", "scripts"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -35,6 +36,9 @@ func TestScriptsSayWhatTheyTest(t *testing.T) {
 			names[m[1]] = true
 		}
 		n += len(names)
+		for _, m := range listed.FindAllStringSubmatch(string(text), -1) {
+			situations += len(strings.Fields(m[1]))
+		}
 		return nil
 	})
 	if err != nil {
@@ -43,10 +47,13 @@ func TestScriptsSayWhatTheyTest(t *testing.T) {
 	if n < fewestCases {
 		t.Errorf("%d cases, not %d", n, fewestCases)
 	}
+	if situations < fewestSituations {
+		t.Errorf("%d times a situation, not %d", situations, fewestSituations)
+	}
 	for _, k := range strings.Fields("01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20") {
 		if !kinds["kind"+k] {
 			t.Errorf("no script is of kind %s", k)
 		}
 	}
-	t.Logf("%d cases", n)
+	t.Logf("%d cases, and %d times a situation", n, situations)
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// Run runs a script file. Its commands:
+// Run runs a script file. Tables and views that stand before its first case are made in each. Its commands:
 //
 //	case NAME [manual]           forgets everything: a new world. Each view has a copy over a store, to which checkpoints, crashes
 //	                             and the like happen by themselves, or, if manual, as the script says
+//	situations                   names of histories in testdata/situations, which the views before the first case go through
 //	table [append] [watermark=COLUMN delay=D]
 //	                             DDL of DuckDB; append: rows are never taken back; a watermark D behind the newest time
 //	plain                        DDL of DuckDB of plain views and macros, which the queries of views may use
@@ -42,7 +43,7 @@ import (
 //	backfill                     all views go on as they are made anew by loading
 //	interrupt [at=N]             DML; DuckDB is interrupted at the N-th call within the step, which is made again; prints in which views
 func Run(t *testing.T, l *Lab, path string) {
-	s := &script{t: t, lab: l}
+	s := &script{t: t, lab: l, path: path}
 	datadriven.RunTest(t, path, s.command)
 	s.end(t)
 }
@@ -50,6 +51,8 @@ func Run(t *testing.T, l *Lab, path string) {
 type script struct {
 	t       *testing.T
 	lab     *Lab
+	path    string
+	common  []*datadriven.TestData // what stands before the first case
 	world   *World
 	name    string
 	cases   int
@@ -69,6 +72,17 @@ func (s *script) end(t *testing.T) {
 	}
 }
 
+// open begins a case.
+func (s *script) open(ctx context.Context, name string, manual bool) (err error) {
+	s.end(s.t)
+	s.cases++
+	s.name, s.skip, s.without = name, "", map[string]bool{}
+	if s.world, err = s.lab.World(ctx); err == nil {
+		s.world.Split, s.world.Manual = uint64(s.cases), manual
+	}
+	return err
+}
+
 func (s *script) command(t *testing.T, d *datadriven.TestData) string {
 	out, err := s.run(t, d)
 	if err != nil && s.lab.mirror() != nil && s.skipped(d, err) {
@@ -85,18 +99,22 @@ func (s *script) command(t *testing.T, d *datadriven.TestData) string {
 
 func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	ctx := t.Context()
-	if d.Cmd == "case" {
-		s.end(t)
-		s.cases++
-		s.name, s.skip, s.without = d.CmdArgs[0].Key, "", map[string]bool{}
-		var err error
-		if s.world, err = s.lab.World(ctx); err == nil {
-			s.world.Split = uint64(s.cases)
-			s.world.Manual = len(d.CmdArgs) > 1 && d.CmdArgs[1].Key == "manual"
+	switch {
+	case d.Cmd == "case":
+		err := s.open(ctx, d.CmdArgs[0].Key, len(d.CmdArgs) > 1 && d.CmdArgs[1].Key == "manual")
+		if err == nil {
+			s.begin(t, "")
 		}
 		return "", err
-	}
-	if s.world == nil {
+	case d.Cmd == "situations":
+		s.end(t)
+		return "", s.situations(t, d)
+	case s.world != nil:
+	case d.Cmd == "table" || d.Cmd == "view":
+		kept := *d
+		s.common = append(s.common, &kept)
+		return "", nil
+	default:
 		return "", errors.New("the script begins with a case")
 	}
 	if out, done, err := s.mirrored(ctx, d); done {

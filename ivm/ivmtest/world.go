@@ -314,6 +314,9 @@ func (w *World) Drop(ctx context.Context) error {
 	var errs []error
 	for i := len(w.views) - 1; i >= 0; i-- {
 		errs = append(errs, w.views[i].close())
+		if b := w.views[i].below; b != nil {
+			errs = append(errs, w.lab.oracle.exec(ctx, "DROP TABLE IF EXISTS temp."+b.Name))
+		}
 	}
 	w.views = nil
 	if m := w.lab.mirror(); m != nil && w.begun {
