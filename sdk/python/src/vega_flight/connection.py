@@ -11,7 +11,7 @@ import pyarrow as pa
 from .address import TLS, Address, Credentials, parse
 from .calls import current_scope, interruptible
 from .data import Data, counted, reader
-from .errors import InvalidInputError, ReadOnlyViewError, TableExistsError, VegaError
+from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError, TableExistsError, VegaError
 from .explain import Explanation
 from .job import Job, RefreshMaterializedViewResult
 from .local import LocalServer
@@ -28,6 +28,7 @@ from .view import Declaration, Interval, MaterializedView, explained, waited
 
 T = TypeVar("T")
 
+_ATTEMPTS = 3
 _MODES = {"create": "create", "overwrite": "replace"}
 
 
@@ -64,12 +65,15 @@ def connect(
     address = parse(target, credentials, tls or TLS(), timeout=timeout, schema=schema, driver_options=driver_options)
     if address.folder is None:
         return Connection(address, None, progress)
-    server = LocalServer.join(address.folder, binary=server_binary, args=server_args, timeout=start_timeout)
-    try:
-        return Connection(address, server, progress)
-    except BaseException:
-        server.leave()
-        raise
+    for attempt in range(_ATTEMPTS):
+        server = LocalServer.join(address.folder, binary=server_binary, args=server_args, timeout=start_timeout)
+        try:
+            return Connection(address, server, progress)
+        except BaseException as e:
+            server.leave()
+            if not isinstance(e, ServerUnavailableError) or attempt == _ATTEMPTS - 1:  # it was about to end
+                raise
+    raise AssertionError
 
 
 class Connection:

@@ -136,6 +136,12 @@ class ServerUnavailableError(VegaError, ConnectionError):
     default_code = "SERVER_UNAVAILABLE"
 
 
+class SessionLostError(VegaError, ConnectionError):
+    """The server was started again, or forgot the session: its settings, temporary objects and transaction are gone."""
+
+    default_code = "SESSION_NOT_FOUND"
+
+
 class AuthenticationError(VegaError, PermissionError):
     """The credentials are missing, wrong or expired."""
 
@@ -191,6 +197,7 @@ _BY_CODE: dict[str, type[VegaError]] = {
     "TIMED_OUT": WaitTimeoutError,
     "SERVER_DRAINING": ServerUnavailableError,
     "SERVER_UNAVAILABLE": ServerUnavailableError,
+    "SESSION_NOT_FOUND": SessionLostError,
     "UNAUTHENTICATED": AuthenticationError,
     "PERMISSION_DENIED": PermissionDeniedError,
     "STATEMENT_NOT_ALLOWED": PermissionDeniedError,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,13 +17,15 @@ import adbc_driver_manager
 import pyarrow as pa
 
 from .calls import interruptible
-from .errors import IncompatibleServerError, ServerUnavailableError, VegaError, translated
+from .errors import IncompatibleServerError, ServerUnavailableError, SessionLostError, VegaError, translated
 from .result import Result
 
 T = TypeVar("T")
 
 _INCREMENTAL = "adbc.statement.exec.incremental"
 _LAST_INFO = adbc_driver_flightsql.StatementOptions.LAST_FLIGHT_INFO.value
+_RETURN = 3.0  # seconds for a server to come back
+_STATE = re.compile(r"(?:^|;)\s*(?:SET|USE|BEGIN|START)\b|\bTEMP(?:ORARY)?\b", re.I)
 _PATIENCE = 30.0  # seconds for statements that are given up to come back
 Parameters: TypeAlias = Sequence[object] | pa.RecordBatch | pa.Table
 """Values of a statement's `?`: one for each, or Arrow rows of them."""
@@ -51,6 +55,7 @@ class Session:
             raise
 
     def _begin(self) -> None:
+        self._remembered = False  # whether statements have left something in the session
         self._closing = threading.Lock()
         self._closed = False
         self._idle = threading.Condition()
@@ -111,6 +116,11 @@ class Session:
 
     def query(self, sql: str, parameters: Parameters | None = None) -> Result:
         """Runs a statement; its effect is there when this returns, its rows are read from the result."""
+        if _STATE.search(sql):
+            self._remembered = True
+        return self._sent(lambda: self._query(sql, parameters))
+
+    def _query(self, sql: str, parameters: Parameters | None) -> Result:
         statement = self._statement()
         try:
             statement.set_sql_query(sql)
@@ -137,6 +147,9 @@ class Session:
 
     def schema(self, sql: str) -> pa.Schema:
         """What a query would give. It is not run."""
+        return self._sent(lambda: self._describe(sql))
+
+    def _describe(self, sql: str) -> pa.Schema:
         statement = self._statement()
         try:
             statement.set_sql_query(sql)
@@ -147,6 +160,7 @@ class Session:
 
     def ingest(self, table: str, schema: str | None, reader: pa.RecordBatchReader, mode: str) -> int:
         """Streams rows into a table."""
+        self.query("SELECT 1").close()  # rows cannot be sent again when the server turns out to have come back
         target = {
             adbc_driver_manager.INGEST_OPTION_TARGET_TABLE: table,
             adbc_driver_manager.INGEST_OPTION_MODE: f"adbc.ingest.mode.{mode}",
@@ -164,6 +178,9 @@ class Session:
 
     def submit(self, sql: str) -> Retained:
         """Hands a statement to the server, which runs it whether this process lives or not."""
+        return self._sent(lambda: self._submit(sql))
+
+    def _submit(self, sql: str) -> Retained:
         statement = self._statement()
         try:
             statement.set_sql_query(sql)
@@ -174,6 +191,25 @@ class Session:
             return Retained(tickets[0] if tickets else None, _metadata(info))
         finally:
             self._release(statement)
+
+    def _sent(self, call: Callable[[], T]) -> T:
+        """Sends a statement, again when the server cannot have begun it: it is coming back, or has forgotten the session.
+
+        A session with a memory is not replaced by one without it.
+        """
+        patience = time.monotonic() + _RETURN
+        while True:
+            try:
+                return call()
+            except SessionLostError:
+                if self._remembered or time.monotonic() > patience:
+                    raise
+                if self._connection_options:
+                    _driver(lambda: self._connection.set_options(**self._connection_options))
+            except ServerUnavailableError as e:
+                if "while dialing" not in str(e) or time.monotonic() > patience:
+                    raise
+                time.sleep(0.1)
 
     def follow(self, ticket: bytes) -> pa.Table:
         """Reads a retained statement's rows, which come when it has ended."""

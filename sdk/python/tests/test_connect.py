@@ -1,0 +1,325 @@
+"""Folders and servers: who starts, shares, loses and ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from server import BINARY, Server
+
+import vega_flight
+from vega_flight import LakeError, ServerMissingError, ServerUnavailableError
+from vega_flight.local import LocalServer
+
+
+def pid_of(folder: Path) -> int:
+    return int(json.loads((folder / ".vega-flight" / "ready.json").read_text())["pid"])
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def ended(pid: int) -> None:
+    """Waits for the end of a process that is not ours."""
+    while runs(pid):
+        time.sleep(0.02)
+
+
+def children() -> set[int]:
+    """The processes that this one has started and not taken note of the end of, zombies too."""
+    text = Path(f"/proc/{os.getpid()}/task").iterdir()
+    return {int(p) for t in text for p in (t / "children").read_text().split()}
+
+
+def test_a_folder_has_a_server_while_it_is_used(folder):
+    before = children()
+    with vega_flight.connect(folder) as db:
+        db.create_table("t", [{"i": 1}])
+        pid = pid_of(folder)
+        assert runs(pid)
+        place = folder / ".vega-flight"
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+        assert stat.S_IMODE((place / "flight.sock").stat().st_mode) == 0o600
+        with vega_flight.connect(str(folder)) as other:
+            assert other.open_table("t").count_rows() == 1
+            assert pid_of(folder) == pid
+        assert runs(pid)
+        assert db.open_table("t").count_rows() == 1
+    assert not runs(pid)
+    assert children() - before == set()
+    with vega_flight.connect(folder) as db:
+        assert db.open_table("t").count_rows() == 1
+        assert pid_of(folder) != pid
+
+
+OTHER = """
+import os, sys, vega_flight
+db = vega_flight.connect(sys.argv[1])
+print("connected", flush=True)
+sys.stdin.readline()
+print(db.sql("SELECT 42").scalar(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def another(folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", OTHER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "connected\n"
+    return process
+
+
+def test_processes_share_a_server_and_the_first_one_may_crash(folder):
+    first, second = another(folder), another(folder)
+    pid = pid_of(folder)
+    first.kill()
+    first.communicate()
+    second.stdin.write("\n")
+    second.stdin.flush()
+    assert second.stdout.readline() == "42\n"
+    with vega_flight.connect(folder) as db:
+        assert pid_of(folder) == pid
+        second.kill()
+        second.communicate()
+        assert db.sql("SELECT 42").scalar() == 42
+    assert not runs(pid)
+
+
+def test_the_server_ends_when_all_crash(folder):
+    process = another(folder)
+    pid = pid_of(folder)
+    process.kill()
+    process.communicate()
+    ended(pid)
+    with vega_flight.connect(folder) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+
+
+def test_ctrl_c_does_not_reach_the_server(folder):
+    process = another(folder)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate()
+    with vega_flight.connect(folder) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+
+
+def test_many_processes_come_and_go_at_once(folder):
+    text = "import sys, vega_flight\nwith vega_flight.connect(sys.argv[1]) as db: print(db.sql('SELECT 42').scalar())"
+    crowd = [
+        subprocess.Popen([sys.executable, "-c", text, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(8)
+    ]
+    for process in crowd:
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out) == (0, "42\n"), err
+    if (folder / ".vega-flight" / "ready.json").exists():
+        ended(pid_of(folder))
+
+
+def test_a_killed_server_is_said_and_started_again(folder):
+    db = vega_flight.connect(folder)
+    db.create_table("t", [{"i": 1}])
+    os.kill(pid_of(folder), signal.SIGKILL)
+    with pytest.raises(ServerUnavailableError) as e:
+        db.sql("SELECT 1").to_list()
+    assert e.value.hint
+    assert isinstance(e.value, ConnectionError)
+    with vega_flight.connect(folder) as again:
+        assert again.open_table("t").count_rows() == 1
+        db.close()
+        assert again.open_table("t").count_rows() == 1
+    assert not runs(pid_of(folder))
+
+
+def test_a_job_whose_server_was_killed(folder):
+    with vega_flight.connect(folder) as db:
+        slow = "SELECT count(*) AS n FROM range(300000) a(i), range(3000000) b(j) WHERE (i * j) % 7 = 1"
+        job = db.create_materialized_view_async("v", query=slow)
+        id = job.id
+        os.kill(pid_of(folder), signal.SIGKILL)
+        with vega_flight.connect(folder) as again:
+            found = again.job(id)
+            assert found.status() in ("running", "failed")  # resumed, or said to be interrupted
+            found.cancel()
+            assert found.status() in ("cancelled", "failed")
+
+
+def test_a_long_path(tmp_path):
+    folder = tmp_path / ("long" * 30) / "lake"
+    with vega_flight.connect(folder) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+        assert len(db.uri) < 110
+    with vega_flight.connect(folder) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+
+
+def test_a_catalog_file(tmp_path):
+    with vega_flight.connect(tmp_path / "shop.ducklake") as db:
+        db.create_table("t", [{"i": 1}])
+    assert (tmp_path / "shop.ducklake").exists()
+    with vega_flight.connect(tmp_path / "shop.ducklake") as db:
+        assert list(db.list_tables()) == ["t"]
+
+
+def test_async_connections_share_it_too(folder):
+    async def main():
+        async with await vega_flight.connect_async(folder) as db, await vega_flight.connect_async(folder) as other:
+            await db.create_table("t", [{"i": 1}])
+            assert await (await other.open_table("t")).count_rows() == 1
+            assert repr(db) == f"AsyncConnection({db.uri!r})"
+            return pid_of(folder)
+
+    assert not runs(asyncio.run(main()))
+
+
+def test_a_forked_child_ends_nothing(folder):
+    with vega_flight.connect(folder) as db:
+        server = db._server
+        child = os.fork()
+        if child == 0:
+            server.leave()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert db.sql("SELECT 42").scalar() == 42
+
+
+def test_folders_that_are_no_lake(tmp_path, monkeypatch):
+    with pytest.raises(ServerMissingError) as e:
+        vega_flight.connect(tmp_path / "x", server_binary="/nowhere/vega-flight")
+    assert isinstance(e.value, FileNotFoundError)
+    assert e.value.hint
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("VEGA_FLIGHT_BINARY")
+    with pytest.raises(ServerMissingError, match="not installed"):
+        vega_flight.connect(tmp_path / "x")
+    monkeypatch.setenv("VEGA_FLIGHT_BINARY", BINARY)
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "catalog.ducklake").write_bytes(b"this is no database" * 1000)
+    with pytest.raises(LakeError) as e:
+        vega_flight.connect(bad)
+    assert e.value.code == "LAKE_UNREADABLE"
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LakeError):
+        vega_flight.connect(tmp_path / "file" / "lake")
+    with pytest.raises(LakeError) as e:
+        vega_flight.connect(tmp_path / "y", server_args=["--job-workers", "0"])
+    assert e.value.code == "CONFIG_INVALID"
+    assert LocalServer._open == {}
+
+
+def test_a_folder_that_a_server_has(server):
+    with pytest.raises(LakeError) as e:
+        vega_flight.connect(server.lake)
+    assert e.value.code == "LAKE_LOCKED"
+    assert e.value.hint or "process" in str(e.value)
+
+
+def test_a_server_that_is_not_there(tmp_path):
+    with pytest.raises(ServerUnavailableError) as e:
+        vega_flight.connect("grpc://127.0.0.1:9")
+    assert e.value.hint
+    with pytest.raises(ServerUnavailableError):
+        vega_flight.connect(f"grpc+unix://{tmp_path}/no.sock")
+
+
+def test_a_server_that_stops_and_comes_back(tmp_path):
+    server = Server(tmp_path)
+    db = vega_flight.connect(server.uri)
+    db.create_table("t", [{"i": 1}])
+    server.stop()
+    with pytest.raises(ServerUnavailableError):
+        db.sql("SELECT 1")
+    again = Server(tmp_path, listen=server.uri.removeprefix("grpc://"))
+    assert db.open_table("t").count_rows() == 1  # the same connection goes on
+    db.sql("SET TimeZone = 'Asia/Tokyo'").close()
+    again.stop()
+    again = Server(tmp_path, listen=server.uri.removeprefix("grpc://"))
+    with pytest.raises(vega_flight.SessionLostError) as e:  # it had a memory
+        db.sql("SELECT 1")
+    assert e.value.code == "SESSION_NOT_FOUND"
+    db.close()
+    again.stop()
+
+
+def test_a_subscription_goes_on_after_a_restart(tmp_path):
+    server = Server(tmp_path)
+    with vega_flight.connect(server.uri) as db:
+        table = db.create_table("t", [{"i": 1}])
+        view = db.create_streaming_materialized_view("v", "SELECT i, count(*) AS n FROM t GROUP BY i", wait_for_ready=True)
+        sub = view.subscribe()
+        copy = sub.apply()
+        server.process.terminate()
+        with pytest.raises(ServerUnavailableError) as e:
+            while True:
+                copy = sub.apply(copy)
+        assert e.value.code in ("SERVER_DRAINING", "SERVER_UNAVAILABLE")
+        server.stop()
+        server = Server(tmp_path, listen=server.uri.removeprefix("grpc://"))
+        table.add([{"i": 2}])
+        with view.subscribe(as_of=sub.resume_token) as sub:
+            while copy.num_rows < 2:
+                copy = sub.apply(copy)
+        assert sorted(copy.column("i").to_pylist()) == [1, 2]
+    server.stop()
+
+
+def test_a_timeout_of_calls(server):
+    with vega_flight.connect(server.uri, timeout=0.3) as db:
+        with pytest.raises(vega_flight.WaitTimeoutError):
+            db.sql("SELECT count(*) FROM range(300000) a(i), range(3000000) b(j) WHERE (i * j) % 7 = 1").to_list()
+        assert db.sql("SELECT 1").scalar() == 1
+
+
+def test_the_schema_of_a_connection(server, sync_db):
+    sync_db.sql("CREATE SCHEMA place").close()
+    try:
+        with vega_flight.connect(server.uri, schema="place") as db:
+            db.create_table("t", [{"i": 1}])
+            assert db.sql("SELECT count(*) FROM t").scalar() == 1
+            assert list(db.list_tables()) == ["place.t"]
+            assert db.open_table("t").count_rows() == 1
+            db.drop_table("t")
+    finally:
+        sync_db.sql("DROP SCHEMA place").close()
+
+
+def test_users_tokens_and_tls(tmp_path):
+    env = {k: v for k, v in os.environ.items() if k != "VEGA_FLIGHT_BINARY"}
+    made = subprocess.run([BINARY, "users", "hash"], input="a long secret\n", capture_output=True, text=True, env=env, check=True)
+    key = subprocess.run([BINARY, "users", "key"], capture_output=True, text=True, env=env, check=True).stdout.split()
+    (secret,) = [w for w in key if w.startswith("vk_")]
+    (digest,) = [w for w in key if w.strip('"').startswith("sha256:")]
+    users = {"users": {"ada": {"password": made.stdout.strip(), "api_keys": [{"name": "k", "hash": digest.strip('"')}]}}}
+    (tmp_path / "users.yaml").write_text(json.dumps(users))
+    (tmp_path / "users.yaml").chmod(0o600)
+    server = Server(tmp_path, "--users-file", str(tmp_path / "users.yaml"), "--tls-generate", str(tmp_path / "tls"))
+    assert server.uri.startswith("grpc+tls://")
+    (cert,) = [p for p in (tmp_path / "tls").iterdir() if b"BEGIN CERTIFICATE" in p.read_bytes()]
+    tls = vega_flight.TLS(root_certs=cert)
+    with vega_flight.connect(server.uri, user="ada", password="a long secret", tls=tls) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+    flightsql = server.uri.replace("grpc+tls", "flightsql")
+    skip = vega_flight.TLS(skip_verify=True)
+    with vega_flight.connect(flightsql, user="ada", password="a long secret", tls=skip) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+    with vega_flight.connect(server.uri, api_key=secret, tls=tls) as db:
+        assert db.sql("SELECT 42").scalar() == 42
+    for wrong in ({"user": "ada", "password": "guessed"}, {"token": "nothing"}, {"api_key": "nothing"}, {}):
+        with pytest.raises(vega_flight.AuthenticationError) as e:
+            vega_flight.connect(server.uri, tls=tls, **wrong)
+        assert isinstance(e.value, PermissionError)
+    with pytest.raises(ServerUnavailableError):
+        vega_flight.connect(server.uri, user="ada", password="a long secret")  # nobody vouches for the certificate
+    server.stop()
