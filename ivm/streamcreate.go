@@ -151,11 +151,12 @@ func atOption(err error, o ddl.Options) error {
 	return err
 }
 
-// marked refuses watermarks over streaming views: what is late would depend on how their changes were put together into publications.
+// marked refuses watermarks over streaming views. What is late is decided for each snapshot of a source, in order; a view's changes come for
+// several snapshots at once, as many as one epoch took, so the same history could give one content or another.
 func marked(set *catalog.Set, p *plan.Plan) error {
 	for _, s := range p.Sources() {
 		if v := set.ByUUID(s.UUID); v != nil && v.Kind == catalog.Streaming && s.Watermark != "" {
-			return fault.NotYetSupported.Newf("option watermark_column: %s is a streaming view, and a watermark follows tables and traditional views only", v.Name()).
+			return fault.InvalidOption.Newf("option watermark_column: %s is a streaming view, which publishes the changes of several commits as one: what came late among them is not known", v.Name()).
 				WithHint("give the watermark to the view that reads the table")
 		}
 	}

@@ -243,14 +243,15 @@ func (e *Engine) rebuild(ctx context.Context, c Caller, s *ddl.Rebuild) error {
 	return nil
 }
 
-// mayBegin refuses a beginning that the sources do not allow.
+// mayBegin refuses a beginning that the sources do not allow. A row of a streaming view's result is a value and how often it is there: when one
+// goes, nothing says whether it is one from before.
 func mayBegin(set *catalog.Set, mode string, sources []catalog.Source) error {
 	if mode != stream.Future {
 		return nil
 	}
 	for i := range sources {
 		if up := set.ByUUID(sources[i].UUID); up != nil && up.Kind == catalog.Streaming {
-			return fault.NotYetSupported.Newf("initial_mode = 'future' over %s, which is a streaming view itself", up.Name()).
+			return fault.InvalidOption.Newf("initial_mode = 'future' over %s, which is a streaming view: of equal rows of its result nothing says which came later", up.Name()).
 				WithHint("initial_mode = 'backfill' begins with its content")
 		}
 	}

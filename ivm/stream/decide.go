@@ -32,6 +32,7 @@ type Observed struct {
 	Beside     int64 // generation that is built beside the live one; 0: none
 	State      State // of a blocked one
 	Due        bool  // it is time to try a blocked one again
+	Later      bool  // it is not time yet to try a next generation again
 }
 
 // Action is what is to be done next.
@@ -90,6 +91,7 @@ func Decide(w Wanted, o Observed) Action {
 		switch {
 		case changed:
 			return Stop
+		case w.Generation != o.Generation && o.Beside == 0 && o.Later:
 		case w.Generation != o.Generation && o.Beside == 0:
 			return BuildBeside
 		case o.Beside != 0 && w.Generation != o.Beside:

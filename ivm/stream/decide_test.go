@@ -36,6 +36,8 @@ func TestDecide(t *testing.T) {
 		{"to be paused when it has failed", w(func(w *Wanted) { w.Paused = true }), Observed{Phase: Blocked, State: Failed}, Pause},
 		{"paused", w(func(w *Wanted) { w.Paused = true }), Observed{Phase: Blocked, State: Paused}, Nothing},
 		{"resumed", ok, Observed{Phase: Blocked, State: Paused, Generation: 1, Options: "o"}, Build},
+		{"a next generation that could not be built is tried again", w(func(w *Wanted) { w.Generation = 2 }), live, BuildBeside},
+		{"later", w(func(w *Wanted) { w.Generation = 2 }), o(func(o *Observed) { o.Later = true }), Nothing},
 		{"restarted", w(func(w *Wanted) { w.Restarts = 1 }), live, Stop},
 		{"restarted while it is built", w(func(w *Wanted) { w.Restarts = 1 }), Observed{Phase: Building, Generation: 1, Options: "o"}, Abandon},
 		{"other options", w(func(w *Wanted) { w.Options = "p" }), live, Stop},

@@ -65,6 +65,7 @@ func (f *fate) on(l *lab) {
 		c.FS = errorfs.Wrap(vfs.Default, f)
 		c.Now = f.now
 		c.MemoryBudget = f.budget // less than statements allow
+		c.RefileEvery = 3
 	})
 }
 

@@ -30,7 +30,7 @@ func (f *flight) over() bool {
 
 // steady says that the members may go on while a commit of theirs is on its way: nothing is at hand that needs all to be published.
 func (g *group) steady() bool {
-	if g.foreign.Load() {
+	if g.foreign.Load() || g.worn() {
 		return false
 	}
 	now := time.Now()

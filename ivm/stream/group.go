@@ -23,6 +23,7 @@ type group struct {
 	aloft    *flight   // nil: no commit is on its way
 	since    time.Time // when it was seen first that there is something to take; zero: there is nothing
 	until    time.Time // what is waited for; zero: nothing
+	commits  int       // since it was looked whether files are mostly dead
 	rowBytes int64     // of a change of sources, as it was last; 0: not known
 
 	poke chan struct{}
@@ -265,6 +266,13 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 		if well && m.announce && !m.waiting() && !m.erring() {
 			m.announce = false
 			g.tell(running{m.view.UUID, m.generation, m.after})
+		}
+		more = more || again
+	}
+	if well && g.worn() {
+		again, err := g.refile(ctx)
+		if err != nil && ctx.Err() == nil {
+			g.c.Log.Warn("files of streaming views that are mostly dead are not rewritten yet", "views", g.names(), "error", err)
 		}
 		more = more || again
 	}

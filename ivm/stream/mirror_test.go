@@ -28,7 +28,7 @@ type mirror struct {
 	given  exact
 	random *rand.Rand
 	tables []string
-	plain  []string // what drops its views and macros
+	plain  []string    // what drops its views and macros
 	made   []*follower // newest last
 	now    int64
 	timed  bool // a table has a watermark: what was late is not known to content that is made anew

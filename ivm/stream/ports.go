@@ -69,6 +69,9 @@ type Sink interface {
 	Publish(ctx context.Context, c Commitment) ([]Published, error)
 	// Prepare makes the same ready to be committed beside what is done with the results and their state. There must be a change.
 	Prepare(ctx context.Context, c Commitment) (Bundle, error)
+	// Refile rewrites files of the results that are mostly of rows that are gone, in one lake snapshot that changes no content, with all that
+	// Publish does. Without such files it does nothing, and gives nothing.
+	Refile(ctx context.Context, c Commitment) ([]Published, error)
 	// Reflect records frontiers that have moved without a change of the content. It makes no snapshot, and newer publications win.
 	Reflect(ctx context.Context, moved []Change) error
 	// Hold keeps what is needed to follow each table (by id) from a snapshot on, in place of what was held for the view before;

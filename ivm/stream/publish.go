@@ -122,6 +122,7 @@ func (g *group) committed(members []*member, at []point, done []Published, took 
 	if len(done) != len(members) {
 		return fmt.Errorf("stream: %d of %d publications came back", len(done), len(members))
 	}
+	g.commits++
 	snapshot := int64(0)
 	for i, m := range members {
 		m.sent, m.mending = nil, false

@@ -91,7 +91,7 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 		r := trouble(b.err)
 		if sl.beside != 0 {
 			s.c.Log.Warn("a new generation of a streaming view cannot be built; the old one goes on", "uuid", b.uuid, "error", b.err)
-			sl.beside, sl.generation = 0, sl.beside // until it is asked for again
+			sl.failedBeside(r)
 			sl.say(sl.state, reasonOf(b.err))
 			return
 		}

@@ -34,6 +34,7 @@ type slot struct {
 	tries     int
 	shortages int       // of disk or memory, since it ran for a while
 	due       time.Time // when to try again; zero: never by itself
+	later     time.Time // a next generation that could not be built is tried again then
 }
 
 func newSlot(uuid string) *slot {
@@ -77,6 +78,16 @@ func (sl *slot) block(r report) {
 	sl.say(state, reasonOf(r.cause))
 }
 
+// failedBeside notes that the next generation could not be built beside the live one. What may go by itself is tried again.
+func (sl *slot) failedBeside(r report) {
+	if r.state == "" || r.again {
+		sl.beside, sl.later = 0, time.Now().Add(backoff(sl.tries))
+		sl.tries++
+		return
+	}
+	sl.beside, sl.generation = 0, sl.beside // until it is asked for again
+}
+
 // backoff is how long to wait before the next try.
 func backoff(tries int) time.Duration {
 	return min(50*time.Millisecond<<min(tries, 12), 30*time.Second)
@@ -86,6 +97,6 @@ func backoff(tries int) time.Duration {
 func (sl *slot) observed(now time.Time) Observed {
 	return Observed{
 		Phase: sl.phase, Restarts: sl.restarts, Generation: sl.generation, Options: sl.options, Beside: sl.beside, State: sl.state,
-		Due: !sl.due.IsZero() && !now.Before(sl.due),
+		Due: !sl.due.IsZero() && !now.Before(sl.due), Later: now.Before(sl.later),
 	}
 }

@@ -36,6 +36,7 @@ type Config struct {
 	Now        func() time.Time // the logical clock; nil is the system's
 
 	MemoryBudget int64 // bytes of state that a view keeps in memory, unless its options say otherwise; 0 is no bound
+	RefileEvery  int   // commits of views that belong together after which it is looked whether their files are mostly dead; 0 is 64
 	Builders     int   // members that are made at the same time; 0 is 2
 	Log          *slog.Logger
 
@@ -79,6 +80,9 @@ func New(c Config) *Supervisor {
 	}
 	if c.Publishing == nil {
 		c.Publishing = func(string, *zset.Batch) func(int64) { return func(int64) {} }
+	}
+	if c.RefileEvery == 0 {
+		c.RefileEvery = 64
 	}
 	if c.Builders == 0 {
 		c.Builders = 2

@@ -80,16 +80,15 @@ func (o Results) Prepare(ctx context.Context, c stream.Commitment) (stream.Bundl
 	return b, nil
 }
 
-// prepare makes a commitment ready; without any change there is no bundle.
-func (o Results) prepare(ctx context.Context, c stream.Commitment, aside bool) (*bundle, error) {
+// steps begins the parts of a commitment.
+func (o Results) steps(c stream.Commitment) (*bundle, error) {
 	b := &bundle{o: o, c: c, steps: make([]*step, len(c.Members))}
-	anything := false
 	for i, m := range c.Members {
 		r, ok := m.Result.(*result)
 		if !ok {
 			return nil, fmt.Errorf("lake: the result of view %s is somebody else's: %T", m.View, m.Result)
 		}
-		st := &step{r: r, aside: aside, pub: publish.Publication{
+		st := &step{r: r, pub: publish.Publication{
 			CommitID: c.ID, Message: fmt.Sprintf("changes of view %s", m.View), Bundle: c.ID, Owner: o.s.Fence(),
 			Swap: publish.Swap{UUID: m.UUID, Generation: m.Generation, Epoch: m.Epoch, NextGeneration: m.NextGeneration, Frontier: m.Frontier.Encode()},
 		}}
@@ -99,8 +98,21 @@ func (o Results) prepare(ctx context.Context, c stream.Commitment, aside bool) (
 		if m.Delta != nil && m.Delta.Len() > 0 {
 			st.delta = m.Delta
 		}
-		anything = anything || st.delta != nil || m.Epoch == 0 || m.NextGeneration != 0 && m.NextGeneration != m.Generation
 		b.steps[i] = st
+	}
+	return b, nil
+}
+
+// prepare makes a commitment ready; without any change there is no bundle.
+func (o Results) prepare(ctx context.Context, c stream.Commitment, aside bool) (*bundle, error) {
+	b, err := o.steps(c)
+	if err != nil {
+		return nil, err
+	}
+	anything := false
+	for i, m := range c.Members {
+		b.steps[i].aside = aside
+		anything = anything || b.steps[i].delta != nil || m.Epoch == 0 || m.NextGeneration != 0 && m.NextGeneration != m.Generation
 	}
 	if !anything {
 		return nil, nil
