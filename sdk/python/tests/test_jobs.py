@@ -141,8 +141,8 @@ def test_a_query_is_cancelled_from_another_thread(sync_db):
 INTERRUPTED = """
 import vega_flight
 db = vega_flight.connect({uri!r}, progress=False)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     {call}
 except KeyboardInterrupt:
     print("interrupted", db.sql("SELECT 1").scalar())

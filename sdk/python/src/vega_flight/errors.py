@@ -234,7 +234,8 @@ _STATUS_CODES = {
 
 # "NOT_FOUND: [FlightSQL] OBJECT_NOT_FOUND: no such table (NotFound; ExecuteQuery)"
 _ADBC = re.compile(
-    r"^(?:[A-Z_]+: )?(?:\[FlightSQL\] )?(?P<text>.*?)(?: \((?P<status>[A-Za-z]+); [^()]*(?:\([^()]*\)[^()]*)*\))?$",
+    r"^(?:[A-Z_]+: )?(?:\[FlightSQL\] )?(?P<text>.*?)"
+    r"(?: \((?P<status>[A-Za-z]+); [^()]*(?:\([^()]*\)[^()]*)*\))?(?:\. Vendor code: \d+)?$",
     re.S,
 )
 _CODED = re.compile(r"^(?P<code>[A-Z][A-Z_]{3,}): (?P<text>.*)$", re.S)

@@ -18,7 +18,8 @@ from .view import MaterializedViewDefinition, explained
 if TYPE_CHECKING:
     from .connection import Connection
 
-_HEARING = 10.0  # seconds that a view may take to do what it was told
+_HEARING = 10.0  # seconds that a view which is stopped may take to go on when it is told to
+_HEEDING = 1.0  # seconds that one which runs may take to begin with something else
 _STARTING = ("STARTING", "BACKFILLING", "RECOVERING")
 
 
@@ -90,9 +91,10 @@ class StreamingMaterializedView:
         pause = 0.005
         while True:
             status = self.status()
-            if status.ready and status.state == "RUNNING":
+            unheard = self._unheard(status)
+            if status.ready and status.state == "RUNNING" and not unheard:
                 return status
-            if status.state not in _STARTING and not self._unheard(status):
+            if status.state not in (*_STARTING, "RUNNING") and not unheard:
                 raise _stuck(self.name, status)
             if scope is not None and scope.cancelled:
                 raise JobCancelledError("CANCELLED: waiting was given up")
@@ -102,9 +104,10 @@ class StreamingMaterializedView:
             pause = min(pause * 1.5, 0.25)
 
     def _unheard(self, status: StreamingStatus) -> bool:
-        """Whether the view is as it was before this handle told it to go on, and may only not have come to it."""
+        """Whether the view is as it was before this handle told it something, and may only not have come to it."""
         since, told = self._before
-        return status.row["since"] == since and time.monotonic() - told < _HEARING
+        patience = _HEEDING if status.state == "RUNNING" else _HEARING
+        return status.row["since"] == since and time.monotonic() - told < patience
 
     def pause(self) -> None:
         """Stops it with its state kept; its content stays readable."""
@@ -125,11 +128,11 @@ class StreamingMaterializedView:
 
     def set(self, **changes: object) -> None:
         """Changes options, such as `checkpoint_interval="30s"`."""
-        self._alter(f"SET {options(changes)}")
+        self._go_on(f"SET {options(changes)}")
 
     def reset(self, *names: str) -> None:
         """Takes options back to their defaults."""
-        self._alter(f"RESET ({', '.join(quoted(n) for n in names)})")
+        self._go_on(f"RESET ({', '.join(quoted(n) for n in names)})")
 
     def rename(self, new_name: str) -> None:
         """Gives it another name in its schema; it stays the same view."""
