@@ -70,8 +70,13 @@ class _Outcome(Generic[T]):
         self._call = call
         self._value: T
         self._error: BaseException | None = None
+        self.started = False
+
+    def start(self) -> None:
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._work,), name="vega-flight call", daemon=True).start()
+        thread = threading.Thread(target=context.run, args=(self._work,), name="vega-flight call", daemon=True)
+        self.started = True
+        thread.start()
 
     def _work(self) -> None:
         try:
@@ -97,10 +102,12 @@ def interruptible(call: Callable[[], T], cancel: Cancel) -> T:
         return call()
     outcome = _Outcome(call)
     try:
+        outcome.start()
         outcome.done.wait()
     except BaseException:
-        cancel()
-        outcome.done.wait()
+        if outcome.started:
+            cancel()
+            outcome.done.wait()
         raise
     return outcome.get()
 

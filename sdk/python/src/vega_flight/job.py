@@ -113,9 +113,9 @@ class Job(Generic[T]):
         """
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._follow()
         scope = current_scope()
         try:
+            self._follow()
             with scope.cancelling(self.cancel) if scope else nullcontext(), Bar(self._what(), self._bar) as bar:
                 self._await(deadline, bar)
         except KeyboardInterrupt:
