@@ -25,6 +25,8 @@ type sharded struct {
 	ins     [][]*zset.Batch // by shard and input
 	outs    []*zset.Batch
 	errs    []error
+
+	gathered *gathered // while a content is loaded
 }
 
 // router finds the shard of each row of an input.
@@ -72,6 +74,26 @@ func (s *sharded) route(ctx context.Context, input int, rows *zset.Batch) error 
 	for i := range s.parts {
 		s.ins[i][input].Reset()
 	}
+	if err := s.hash(ctx, input, rows); err != nil {
+		return err
+	}
+	r := s.routers[input]
+	failed, at, n := r.failed, 0, len(s.parts)
+	for i, w := range rows.Weights {
+		to := 0
+		if len(failed) > 0 && failed[0] == i {
+			failed = failed[1:]
+		} else {
+			to = state.Shard(r.hashes[at], n)
+			at++
+		}
+		s.ins[to][input].Append(rows.Row(i), rows.Heap, w)
+	}
+	return nil
+}
+
+// hash makes the hashes of the rows' keys.
+func (s *sharded) hash(ctx context.Context, input int, rows *zset.Batch) error {
 	r := s.routers[input]
 	keys := rows
 	r.failed = r.failed[:0]
@@ -85,17 +107,6 @@ func (s *sharded) route(ctx context.Context, input int, rows *zset.Batch) error 
 	slices.Sort(r.failed)
 	r.hashes = slices.Grow(r.hashes[:0], keys.Len())[:keys.Len()]
 	keys.Layout.HashAll(r.hashes, keys.Words, keys.Len(), keys.Heap)
-	failed, at, n := r.failed, 0, len(s.parts)
-	for i, w := range rows.Weights {
-		to := 0
-		if len(failed) > 0 && failed[0] == i {
-			failed = failed[1:]
-		} else {
-			to = state.Shard(r.hashes[at], n)
-			at++
-		}
-		s.ins[to][input].Append(rows.Row(i), rows.Heap, w)
-	}
 	return nil
 }
 
@@ -113,19 +124,21 @@ func (s *sharded) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 	})
 }
 
-// Load gives each shard its rows.
+// Load gives each shard its rows, many at once.
 func (s *sharded) Load(ctx context.Context, e *Epoch, input int, rows *zset.Batch) error {
-	if err := s.route(ctx, input, rows); err != nil {
-		return err
+	err := s.gather(ctx, input, rows)
+	if err == nil && s.gathered.words >= gatheredWords {
+		err = s.settle(ctx, e)
 	}
-	return s.each(rows.Len(), nil, func(i int, _ *zset.Batch) error {
-		mine := *e
-		return s.parts[i].(Loader).Load(ctx, &mine, input, s.ins[i][input])
-	})
+	return err
 }
 
 // Emit gives what all shards have.
 func (s *sharded) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
+	if err := s.settle(ctx, e); err != nil {
+		return err
+	}
+	s.gathered = nil
 	err := s.each(aloneRows+1, out, func(i int, out *zset.Batch) error {
 		mine := *e
 		return s.parts[i].(Loader).Emit(ctx, &mine, out)

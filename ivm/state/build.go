@@ -25,7 +25,7 @@ func (t *Table) pack(m []uint64, places []place, f *filling) {
 		same := k + 1
 		for ; same < len(places) && places[same].word == first.word; same++ {
 			b := f.entry(t, places[same].row)
-			if t.cmp(a, b, &t.heap) != 0 {
+			if !t.alike(first.word) && t.cmp(a, b, &t.heap) != 0 {
 				break
 			}
 			weight += f.weight(places[same].row)

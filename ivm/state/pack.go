@@ -105,8 +105,13 @@ func (f *filling) sorted(t *Table, order []uint32) []place {
 		return ps
 	}
 	whole := func(a, b place) int {
-		if a.word != b.word {
-			return cmp.Compare(a.word, b.word)
+		switch {
+		case a.word < b.word:
+			return -1
+		case a.word > b.word:
+			return 1
+		case t.alike(a.word):
+			return 0
 		}
 		return t.cmp(f.entry(t, a.row), f.entry(t, b.row), &t.heap)
 	}
@@ -116,7 +121,7 @@ func (f *filling) sorted(t *Table, order []uint32) []place {
 			bytes++
 		}
 	}
-	if len(ps) < 64*bytes {
+	if len(ps) < 24*bytes {
 		slices.SortFunc(ps, whole)
 		return ps
 	}
@@ -127,7 +132,7 @@ func (f *filling) sorted(t *Table, order []uint32) []place {
 		for to < len(ps) && ps[to].word == ps[from].word {
 			to++
 		}
-		if to-from > 1 {
+		if to-from > 1 && !t.alike(ps[from].word) {
 			slices.SortFunc(ps[from:to], whole)
 		}
 		from = to
@@ -142,6 +147,9 @@ func (t *Table) first(e []uint64) uint64 {
 	}
 	return e[t.en] & t.mask0
 }
+
+// alike says that entries whose first word is this one are equal: there is nothing else in them, and none is NULL.
+func (t *Table) alike(word uint64) bool { return t.ew == t.en+1 && word != 0 }
 
 // radix sorts places by the bytes of their words that vary.
 func (f *filling) radix(varies uint64) {
