@@ -23,6 +23,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.stop()
 
 
+@pytest.fixture(autouse=True)
+def _no_server_is_left() -> Iterator[None]:
+    """Servers that a failing test has not ended end with it."""
+    before = set(Server.running)
+    yield
+    for server in Server.running - before:
+        if server.folder.name != "server0":
+            server.kill()
+
+
 @pytest.fixture(scope="session")
 def loop() -> Iterator[Loop]:
     loop = Loop()

@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import ClassVar
 
 ROOT = Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("VEGA_FLIGHT_BINARY") or str(ROOT / ".build" / "bin" / "vega-flight")
@@ -15,6 +16,8 @@ EXTENSIONS = os.environ.get("VEGA_EXTENSION_DIR") or str(ROOT / ".build" / "exte
 
 class Server:
     """One run of the binary."""
+
+    running: ClassVar[set[Server]] = set()
 
     def __init__(self, folder: Path, *args: str, listen: str = "127.0.0.1:0") -> None:
         self.folder = folder
@@ -37,15 +40,18 @@ class Server:
                 raise RuntimeError((folder / "log").read_text())
             time.sleep(0.01)
         self.uri: str = ready["flight"]
+        self.running.add(self)
 
     def kill(self) -> None:
         """Ends it as a power cut would."""
+        self.running.discard(self)
         self.process.kill()
         self.process.wait()
         self._log.close()
 
     def stop(self) -> None:
         """Ends it in order."""
+        self.running.discard(self)
         if self.process.poll() is None:
             self.process.terminate()
             assert self.process.wait(60) == 0, (self.folder / "log").read_text()
