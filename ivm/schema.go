@@ -104,8 +104,8 @@ func conform(stmt ddl.Statement, r Result) Result {
 var refreshTable = table[refresh.Result]{
 	{"job_id", text, true, func(r refresh.Result) any { return r.JobID }, "The job that did it."},
 	{"view", text, true, func(r refresh.Result) any { return r.View }, "The view's qualified name."},
-	{"mode", text, true, func(r refresh.Result) any { return string(r.Mode) }, "`rebuild`, or `no_op` when no source had changed."},
-	{"rows_written", integer, true, func(r refresh.Result) any { return r.RowsWritten }, "Rows of the new content; 0 for `no_op`."},
+	{"mode", text, true, func(r refresh.Result) any { return string(r.Mode) }, "`rebuild`; `incremental` when only rows that differ were written; `no_op` when no source had changed."},
+	{"rows_written", integer, true, func(r refresh.Result) any { return r.RowsWritten }, "Rows that were written: all of a rebuilt content, the new ones of an incremental refresh."},
 	{"source_version", integer, true, func(r refresh.Result) any { return r.SourceVersion }, "The lake snapshot that was read."},
 	{"source_versions", text, true, func(r refresh.Result) any { return asJSON(r.SourceVersions) }, "The snapshots that were read, by lake, as a JSON object."},
 	{"version", integer, true, func(r refresh.Result) any { return r.Version }, "The lake snapshot that published the content served now."},

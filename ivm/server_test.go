@@ -94,17 +94,23 @@ func start(t testing.TB, at laketest.Place, o options) *server {
 	if !lake.Shared() {
 		live = nil
 	}
+	binder := &bind.Binder{Lake: lake}
+	ev, err := evaluator.Open(ctx, evaluator.Config{})
+	must(err)
+	tables := source.New(source.Config{Lake: lake})
+	s.ends = append(s.ends, tables.Close, ev.Close)
+	once := stream.Once{Source: tables, Planner: binder, Evaluator: ev, Groups: ev}
 	s.sink = sink.New(sink.Config{
-		Lake: lake, Store: s.store, Publisher: s.pub, Fence: func() publish.Fence { return s.fence }, Live: live, Pins: maintain.NewPins(), Log: c.Log, Faults: o.faults,
+		Lake: lake, Store: s.store, Publisher: s.pub, Fence: func() publish.Fence { return s.fence }, Live: live, Pins: maintain.NewPins(),
+		Change: once.Change, Log: c.Log, Faults: o.faults,
 	})
 	var port refresh.Lake = s.sink
 	if o.wrap != nil {
 		port = o.wrap(port)
 	}
-	binder := &bind.Binder{Lake: lake}
 	var streams ivm.Streams
 	if o.stream {
-		streams = s.streams(binder, live, o.state, c.Log)
+		streams = s.streams(once, live, o.state, c.Log)
 	}
 	s.engine, err = ivm.New(ivm.Config{
 		LakeName: lake.Name(), ServerID: o.id, Views: s.store.Views(), History: s.store.History(), Jobs: s.store.Jobs(), Schedules: s.store.Schedules(),
@@ -122,20 +128,15 @@ func start(t testing.TB, at laketest.Place, o options) *server {
 }
 
 // streams is what runs streaming views.
-func (s *server) streams(binder *bind.Binder, live func(context.Context) (map[string]bool, error), dir string, log *slog.Logger) ivm.Streams {
+func (s *server) streams(once stream.Once, live func(context.Context) (map[string]bool, error), dir string, log *slog.Logger) ivm.Streams {
 	s.t.Helper()
 	if dir == "" {
 		dir = s.t.TempDir()
 	}
-	ev, err := evaluator.Open(context.Background(), evaluator.Config{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	tables := source.New(source.Config{Lake: s.lake})
-	s.ends = append(s.ends, tables.Close, ev.Close)
 	owner := func() store.Owner { return store.Owner{ServerID: s.fence.ServerID, Fence: s.fence.Epoch} }
 	return stream.New(stream.Config{
-		Dir: dir, Stamp: "test", Source: tables, Sink: s.sink.Results(), Views: s.store.Streams(owner, live), Planner: binder, Evaluator: ev, Groups: ev,
+		Dir: dir, Stamp: "test", Source: once.Source, Sink: s.sink.Results(), Views: s.store.Streams(owner, live),
+		Planner: once.Planner, Evaluator: once.Evaluator, Groups: once.Groups,
 		Mine: func(r stream.Record) bool { return store.Owner{ServerID: r.ServerID, Fence: r.Fence} == owner() },
 		Allowed: func(_ context.Context, v *catalog.View) error {
 			if s.gone.Load() {

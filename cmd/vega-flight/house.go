@@ -113,7 +113,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 	}
 	h.owner.Store(&owner)
 	live := h.others()
-	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Pins: h.pins, Log: log})
+	h.sink = lake.New(lake.Config{Lake: h.lake, Store: rows, Publisher: h.publisher, Fence: h.fence, Live: live, Pins: h.pins, Change: h.change, Log: log})
 	h.binder, h.history = &bind.Binder{Lake: h.lake}, rows.History()
 	h.text = &bind.Text{Lake: h.lake.Name(), Parse: h.binder.Parse}
 	if err = h.openStreams(ctx, c); err != nil {

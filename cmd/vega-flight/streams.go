@@ -54,6 +54,12 @@ func (h *house) openStreams(ctx context.Context, c *Config) (err error) {
 	return nil
 }
 
+// change is how a traditional view's content changes, for a refresh that goes on from it.
+func (h *house) change(ctx context.Context, v *catalog.View, tables []catalog.Table, from, to, most int64) (*zset.Batch, bool, error) {
+	once := stream.Once{Source: h.source, Planner: h.binder, Evaluator: h.evaluator, Groups: h.evaluator}
+	return once.Change(ctx, v, tables, from, to, most)
+}
+
 // closeStreams lets go of what the streaming views worked with; they have ended.
 func (h *house) closeStreams() error {
 	var errs []error

@@ -10,6 +10,7 @@
 //   - The publication's epoch is read before the sources are pinned. Whoever
 //     publishes in between makes this refresh lose with REFRESH_CONFLICT, so a
 //     newer result is never followed by an older one.
+//   - A refresh that goes on from the content (incremental) gives what evaluating the query would; where it cannot, the query is evaluated.
 //   - no_op means that no source of the view changed since the recorded version
 //     and that the query gives the same rows for the same sources.
 //   - A schedule's next due time is stored. A due time that lies in the past

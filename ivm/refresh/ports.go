@@ -40,6 +40,8 @@ type Pinned interface {
 	Changed(ctx context.Context, since int64, tables []int64) (bool, error)
 	// Stage evaluates the query and writes the target's data files, unseen by anyone. progress may be called from another goroutine.
 	Stage(ctx context.Context, s StageSpec, progress func(fraction float64, rows int64)) (Staged, error)
+	// Increment computes how the content changes from what is published to Version; ok is false when it has to be computed anew.
+	Increment(ctx context.Context, s IncrementSpec) (_ Staged, ok bool, err error)
 	// Close lets go of the state.
 	Close() error
 }
@@ -51,7 +53,14 @@ type StageSpec struct {
 	JobID  string
 }
 
-// Staged is complete and not published.
+// IncrementSpec is which view's content is to be changed. tables are those at the version.
+type IncrementSpec struct {
+	View   *catalog.View
+	Tables []catalog.Table
+	Job    job.Job
+}
+
+// Staged is complete and not published. Rows is how many rows it writes.
 type Staged interface{ Rows() int64 }
 
 // Publication is one view's new generation.

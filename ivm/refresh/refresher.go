@@ -148,20 +148,77 @@ func (u *run) at(ctx context.Context, v *catalog.View, facts catalog.Facts, pinn
 	if behind && u.order.SourceVersion == nil && mayRepin {
 		return Result{}, true, nil
 	}
+	step := step{v: v, reads: reads, sources: sources, moved: moved, frontier: frontier, tables: tables, pinned: pinned}
 	if !moved && !u.order.Full && u.order.Redefine == nil {
-		same, err := u.same(ctx, v, reads, tables, pinned)
-		if err != nil {
-			return Result{}, false, err
-		}
-		if same {
-			if err := u.r.Lake.Reflect(ctx, v, frontier); err != nil {
-				return Result{}, false, err
-			}
-			return u.result(NoOp, pinned.Version(), Published{Snapshot: v.Published.Snapshot}), false, nil
+		res, done, err := u.further(ctx, step)
+		if done || err != nil {
+			return res, false, err
 		}
 	}
-	res, err := u.rebuild(ctx, v, reads, sources, moved, frontier, pinned)
+	res, err := u.rebuild(ctx, step)
 	return res, false, err
+}
+
+// step is a view's way to its content at a pinned version.
+type step struct {
+	v        *catalog.View
+	reads    []Reading
+	sources  []catalog.Source
+	moved    bool
+	frontier catalog.Frontier
+	tables   []catalog.Table
+	pinned   Pinned
+}
+
+// further goes on from the content that there is. done is false when that cannot be.
+func (u *run) further(ctx context.Context, s step) (_ Result, done bool, err error) {
+	ours, err := u.ours(ctx, s)
+	if err != nil || !ours {
+		return Result{}, false, err
+	}
+	ids := make([]int64, 0, len(s.reads))
+	for _, r := range s.reads {
+		for i := range s.tables {
+			if s.tables[i].UUID == r.Source.UUID {
+				ids = append(ids, s.tables[i].ID)
+			}
+		}
+	}
+	changed, err := s.pinned.Changed(ctx, s.v.Published.Frontier.SourceVersion, ids)
+	if err != nil {
+		return Result{}, false, err
+	}
+	if !changed {
+		if err := u.r.Lake.Reflect(ctx, s.v, s.frontier); err != nil {
+			return Result{}, false, err
+		}
+		return u.result(NoOp, s.pinned.Version(), Published{Snapshot: s.v.Published.Snapshot}), true, nil
+	}
+	if s.pinned.Version() < s.v.Published.Frontier.SourceVersion || len(s.reads) != 1 {
+		return Result{}, false, nil
+	}
+	u.report.Progress("reading changes", job.Unknown, 0)
+	staged, ok, err := s.pinned.Increment(ctx, IncrementSpec{View: s.v, Tables: s.tables, Job: u.job})
+	if err != nil {
+		return Result{}, false, u.discard(ctx, err)
+	}
+	if !ok {
+		return Result{}, false, nil
+	}
+	res, err := u.publish(ctx, s, Incremental, staged, nil)
+	return res, true, err
+}
+
+// ours says that the view's content is what was published, and that the query gives the same rows for the same sources.
+func (u *run) ours(ctx context.Context, s step) (bool, error) {
+	if s.v.Published.Generation == 0 || !s.v.Def.Consistent {
+		return false, nil
+	}
+	if s.pinned.Version() < s.v.Published.Snapshot {
+		return true, nil
+	}
+	changed, err := s.pinned.Changed(ctx, s.v.Published.Snapshot, []int64{s.v.Table.ID}) // by another program
+	return !changed, err
 }
 
 // cyclic refuses sources that were made again as something that reads the view, or is it.
@@ -197,72 +254,53 @@ func readable(view catalog.Name, sources []catalog.Source, facts catalog.Facts) 
 	return nil
 }
 
-// same says that evaluating the query again would give the content that is there.
-func (u *run) same(ctx context.Context, v *catalog.View, reads []Reading, tables []catalog.Table, pinned Pinned) (bool, error) {
-	if v.Published.Generation == 0 || !v.Def.Consistent {
-		return false, nil
-	}
-	ids := make([]int64, 0, len(reads))
-	for _, r := range reads {
-		for i := range tables {
-			if tables[i].UUID == r.Source.UUID {
-				ids = append(ids, tables[i].ID)
-			}
-		}
-	}
-	changed, err := pinned.Changed(ctx, v.Published.Frontier.SourceVersion, ids)
-	if err != nil || changed {
-		return false, err
-	}
-	// Another program may have written into the view itself.
-	if pinned.Version() >= v.Published.Snapshot {
-		changed, err = pinned.Changed(ctx, v.Published.Snapshot, []int64{v.Table.ID})
-		return !changed, err
-	}
-	return true, nil
-}
-
-func (u *run) rebuild(ctx context.Context, v *catalog.View, reads []Reading, sources []catalog.Source, moved bool, frontier catalog.Frontier, pinned Pinned) (Result, error) {
+// rebuild evaluates the query.
+func (u *run) rebuild(ctx context.Context, s step) (Result, error) {
 	version := int64(0)
 	if u.order.SourceVersion != nil {
-		version = pinned.Version()
+		version = s.pinned.Version()
 	}
-	sql, err := u.r.Text.Read(ctx, v.Def.Query, reads, version)
+	sql, err := u.r.Text.Read(ctx, s.v.Def.Query, s.reads, version)
 	if err != nil {
 		return Result{}, err
 	}
-	target := v.Table
+	target := s.v.Table
 	var built *catalog.Table
 	if u.order.Columns != nil {
-		if target, err = u.r.Lake.Build(ctx, v, u.order.Columns, u.job.ID); err != nil {
+		if target, err = u.r.Lake.Build(ctx, s.v, u.order.Columns, u.job.ID); err != nil {
 			return Result{}, u.discard(ctx, err)
 		}
 		built = &target
 	}
 	u.report.Progress("evaluating", job.Unknown, 0)
-	staged, err := pinned.Stage(ctx, StageSpec{Target: target, SQL: sql, JobID: u.job.ID}, func(fraction float64, rows int64) {
+	staged, err := s.pinned.Stage(ctx, StageSpec{Target: target, SQL: sql, JobID: u.job.ID}, func(fraction float64, rows int64) {
 		u.report.Progress("evaluating", fraction, rows)
 	})
 	if err != nil {
 		return Result{}, u.discard(ctx, err)
 	}
+	return u.publish(ctx, s, Rebuild, staged, built)
+}
+
+// publish makes what was staged the view's content.
+func (u *run) publish(ctx context.Context, s step, mode Mode, staged Staged, built *catalog.Table) (Result, error) {
 	u.report.Progress("publishing", 1, staged.Rows())
-	p := Publication{Job: u.job, View: v, Staged: staged, Frontier: frontier, Redefine: u.order.Redefine, Built: built}
-	if moved && p.Redefine == nil {
-		row := v.Row
+	p := Publication{Job: u.job, View: s.v, Staged: staged, Frontier: s.frontier, Redefine: u.order.Redefine, Built: built}
+	if s.moved && p.Redefine == nil {
+		row := s.v.Row
 		p.Redefine = &row
 	}
 	if p.Redefine != nil {
 		row := *p.Redefine
-		row.Sources = sources
+		row.Sources = s.sources
 		p.Redefine = &row
 	}
-	p.Result = func(at Published) []byte { return u.result(Rebuild, frontier.SourceVersion, at).Encode() }
+	p.Result = func(at Published) []byte { return u.result(mode, s.frontier.SourceVersion, at).Encode() }
 	done, err := u.r.Lake.Publish(ctx, p)
 	if err != nil {
 		return Result{}, u.discard(ctx, err)
 	}
-	return u.result(Rebuild, frontier.SourceVersion, done), nil
+	return u.result(mode, s.frontier.SourceVersion, done), nil
 }
 
 // discard removes what was staged; it must also happen when the job was cancelled.

@@ -12,8 +12,9 @@ type Mode string
 
 // The modes of traditional views.
 const (
-	Rebuild Mode = "rebuild" // the query was evaluated and its result replaced the content
-	NoOp    Mode = "no_op"   // the content is the answer already
+	Rebuild     Mode = "rebuild"     // the query was evaluated and its result replaced the content
+	Incremental Mode = "incremental" // the rows that differ were written and taken away
+	NoOp        Mode = "no_op"       // the content is the answer already
 )
 
 // Result is what a refresh came to: one row of REFRESH.

@@ -110,13 +110,7 @@ func (m *member) openState(ctx context.Context) error {
 	}
 	m.graph, m.inputs = graph, nil
 	for _, in := range inputs {
-		r := Reading{UUID: in.Source.UUID, Name: catalog.Name{Schema: in.Source.Schema, Name: in.Source.Name}, Layout: in.Layout(), Position: -1}
-		if in.Position {
-			r.Position = len(in.Fields)
-		}
-		for _, f := range in.Fields {
-			r.Columns = append(r.Columns, catalog.Column{ID: f.ID, Name: f.Name, Type: f.Type.String()})
-		}
+		r := readingOf(in)
 		m.inputs = append(m.inputs, &input{reading: r, delta: zset.New(r.Layout)})
 	}
 	return nil

@@ -309,21 +309,28 @@ func (st *step) takeIn(ctx context.Context, limit int64) error {
 const stagedView = "vega_result_rows"
 
 // stage writes rows as files.
-func (st *step) stage(ctx context.Context, rows *copies) error {
-	r := st.r
-	return r.s.reading(ctx, func(c *duck.Conn) (err error) {
+func (st *step) stage(ctx context.Context, rows *copies) (err error) {
+	if st.staged, err = st.r.s.stageRows(ctx, rows, st.r.table, st.pub.CommitID, st.pub.Owner); rows.Err() != nil {
+		err = &stream.ViewError{UUID: st.r.uuid, Err: err}
+	}
+	return err
+}
+
+// stageRows writes rows as files of a table that nobody sees.
+func (s *Sink) stageRows(ctx context.Context, rows *copies, table metadata.TableInfo, jobID string, owner publish.Fence) (out *publish.Staged, err error) {
+	err = s.reading(ctx, func(c *duck.Conn) (err error) {
 		release, err := c.RegisterArrow(stagedView, rows)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		st.staged, err = r.s.Publisher.Stage(ctx, c, publish.StageSpec{
-			Table: r.table, Query: `SELECT * FROM temp.main.` + stagedView, JobID: st.pub.CommitID, Owner: st.pub.Owner}, nil)
-		if rows.Err() != nil { // DuckDB repeats it as its own
-			err = &stream.ViewError{UUID: r.uuid, Err: rows.Err()}
+		out, err = s.Publisher.Stage(ctx, c, publish.StageSpec{Table: table, Query: `SELECT * FROM temp.main.` + stagedView, JobID: jobID, Owner: owner}, nil)
+		if rows.Err() != nil {
+			err = rows.Err() // DuckDB repeats it as its own
 		}
 		return err
 	})
+	return out, err
 }
 
 // replace makes the publication one of the whole content.

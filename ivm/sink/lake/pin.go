@@ -163,18 +163,35 @@ func (w window) changed(from int64, tables []int64) bool {
 	return next <= w.to
 }
 
-// staged is a result on disk that nobody sees.
+// staged is a result that nobody sees: files with all of it, or what changes.
 type staged struct {
 	files *publish.Staged
+	delta *publish.Delta
+	rows  int64  // that come with the delta
+	total *int64 // rows of the table after the delta
 	table metadata.TableInfo
 	seen  int64
 }
 
-// Rows is how many rows the result has.
-func (s *staged) Rows() int64 { return s.files.Rows }
+// Rows is how many rows are written.
+func (s *staged) Rows() int64 {
+	if s.delta != nil {
+		return s.rows
+	}
+	return s.files.Rows
+}
 
-// Stage evaluates the query in the read transaction.
-func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress func(float64, int64)) (refresh.Staged, error) {
+// release frees what is kept until the publication.
+func (s *staged) release() {
+	if s.delta != nil {
+		for _, b := range s.delta.Insert {
+			b.Release()
+		}
+	}
+}
+
+// target is the view's table as it is now.
+func (p *pinned) target(ctx context.Context, t catalog.Table) (*staged, error) {
 	out := &staged{}
 	err := p.s.db.View(ctx, func(tx metadata.Tx) error {
 		newest, err := metadata.Latest(ctx, tx)
@@ -183,17 +200,26 @@ func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress fun
 		}
 		out.seen = newest.ID
 		var found bool
-		out.table, found, err = metadata.TableByID(ctx, tx, spec.Target.ID, newest.ID)
+		out.table, found, err = metadata.TableByID(ctx, tx, t.ID, newest.ID)
 		if err == nil && !found {
-			err = fault.ViewNotFound.Newf("the table of view %s was dropped", spec.Target.Name)
+			err = fault.ViewNotFound.Newf("the table of view %s was dropped", t.Name)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if now := store.Table(out.table); !catalog.SameColumns(now.Columns, spec.Target.Columns) {
-		return nil, fault.ViewAltered.Newf("another program changed the columns of view %s while it was refreshed", spec.Target.Name)
+	if now := store.Table(out.table); !catalog.SameColumns(now.Columns, t.Columns) {
+		return nil, fault.ViewAltered.Newf("another program changed the columns of view %s while it was refreshed", t.Name)
+	}
+	return out, nil
+}
+
+// Stage evaluates the query in the read transaction.
+func (p *pinned) Stage(ctx context.Context, spec refresh.StageSpec, progress func(float64, int64)) (refresh.Staged, error) {
+	out, err := p.target(ctx, spec.Target)
+	if err != nil {
+		return nil, err
 	}
 	ctx, why, leave := p.s.Lake.Bounded(ctx)
 	defer leave()

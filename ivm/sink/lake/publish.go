@@ -21,6 +21,7 @@ func (s *Sink) Publish(ctx context.Context, p refresh.Publication) (refresh.Publ
 	if !ok {
 		return refresh.Published{}, fmt.Errorf("lake: staged by somebody else: %T", p.Staged)
 	}
+	defer st.release()
 	if p.Built != nil {
 		return s.publishBuilt(ctx, p, st)
 	}
@@ -62,7 +63,7 @@ func publication(p refresh.Publication, st *staged, fence publish.Fence) publish
 	return publish.Publication{
 		CommitID: fmt.Sprintf("%s.%d", p.Job.ID, p.Job.Attempt),
 		Message:  fmt.Sprintf("job %s: content of view %s", p.Job.ID, p.Job.View),
-		Table:    st.table, Seen: st.seen, Replace: st.files,
+		Table:    st.table, Seen: st.seen, Replace: st.files, Delta: st.delta, Total: st.total,
 		Swap: publish.Swap{
 			UUID: st.table.UUID, Generation: at.Generation, Epoch: at.Epoch, NextGeneration: at.Generation + 1, Frontier: p.Frontier.Encode(),
 		},

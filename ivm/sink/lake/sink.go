@@ -10,8 +10,10 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
+	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/refresh"
 	"github.com/vegadb/vega-flight/ivm/store"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // Config is what a Sink works with.
@@ -24,7 +26,9 @@ type Config struct {
 	// Live are the servers whose lease holds; nil when there can be no other server.
 	Live func(ctx context.Context) (map[string]bool, error)
 	// Pins are what this process's maintenance spares. With them, and no other server, a refresh needs no hold in the catalog.
-	Pins   *maintain.Pins
+	Pins *maintain.Pins
+	// Change is how a view's content changes over (from, to], as stream.Once says it; nil: content is always computed anew.
+	Change func(ctx context.Context, v *catalog.View, tables []catalog.Table, from, to, most int64) (_ *zset.Batch, ok bool, err error)
 	Log    *slog.Logger
 	Faults Faults
 }
