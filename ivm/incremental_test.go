@@ -30,7 +30,9 @@ var happenings = []struct {
 	}},
 	{"append twins", func(s *server, _ int) { s.exec(`INSERT INTO src SELECT * FROM src WHERE id % 2 = 0 LIMIT 3`) }},
 	{"delete", func(s *server, n int) { s.exec(fmt.Sprintf(`DELETE FROM src WHERE id %% 5 = %d`, n%5)) }},
-	{"update", func(s *server, n int) { s.exec(fmt.Sprintf(`UPDATE src SET score = score + 11 WHERE id %% 4 = %d`, n%4)) }},
+	{"update", func(s *server, n int) {
+		s.exec(fmt.Sprintf(`UPDATE src SET score = score + 11 WHERE id %% 4 = %d`, n%4))
+	}},
 	{"merge", func(s *server, n int) {
 		s.exec(fmt.Sprintf(`MERGE INTO src USING (SELECT 2 AS id, 'merged' AS name, %d AS score UNION ALL SELECT -%d, 'new', 50) AS c ON src.id = c.id
 			WHEN MATCHED THEN UPDATE SET name = c.name, score = c.score WHEN NOT MATCHED THEN INSERT VALUES (c.id, c.name, c.score, NULL)`, n%100, n))
