@@ -13,11 +13,12 @@ import (
 
 // streamFigures tells of the streaming views that this server runs, when it is asked.
 type streamFigures struct {
-	h      *house
-	states *prometheus.Desc
-	lag    *prometheus.Desc
-	late   *prometheus.Desc
-	each   []streamFigure
+	h           *house
+	states      *prometheus.Desc
+	lag         *prometheus.Desc
+	late        *prometheus.Desc
+	subscribers *prometheus.Desc
+	each        []streamFigure
 }
 
 // streamFigure is one figure of one view.
@@ -32,10 +33,11 @@ func newStreamFigures(h *house) *streamFigures {
 		return prometheus.NewDesc("vega_flight_stream_"+name, help, labels, nil)
 	}
 	s := &streamFigures{
-		h:      h,
-		states: d("views", "Streaming views that this server runs, by state.", "state"),
-		lag:    d("lag_seconds", "How far the content of a streaming view is behind its sources; 0 when it reflects all.", "view"),
-		late:   d("late_rows_total", "Changes that came behind the watermark of a streaming view and were dropped.", "view"),
+		h:           h,
+		subscribers: prometheus.NewDesc("vega_flight_subscriptions", "Open subscriptions to views of both kinds.", nil, nil),
+		states:      d("views", "Streaming views that this server runs, by state.", "state"),
+		lag:         d("lag_seconds", "How far the content of a streaming view is behind its sources; 0 when it reflects all.", "view"),
+		late:        d("late_rows_total", "Changes that came behind the watermark of a streaming view and were dropped.", "view"),
 	}
 	count := func(name, help string, of func(f *stream.Figures) int64) {
 		s.each = append(s.each, streamFigure{d(name, help, "view"), prometheus.CounterValue, func(f *stream.Figures) float64 { return float64(of(f)) }})
@@ -64,7 +66,7 @@ func newStreamFigures(h *house) *streamFigures {
 
 // Describe lists what Collect gives.
 func (s *streamFigures) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.states, s.lag, s.late} {
+	for _, d := range []*prometheus.Desc{s.states, s.lag, s.late, s.subscribers} {
 		ch <- d
 	}
 	for _, f := range s.each {
@@ -74,6 +76,7 @@ func (s *streamFigures) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect asks the supervisor, and the catalog for what only that knows.
 func (s *streamFigures) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.MustNewConstMetric(s.subscribers, prometheus.GaugeValue, float64(s.h.changes.Subscribers()))
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	set, records, err := s.h.views.Views(ctx)

@@ -61,6 +61,12 @@ DuckLake 1.0 compares a filter's value as a decimal number with the least and gr
 text, and can skip a file that has the rows. The server therefore keeps these bounds out of the catalog: it writes
 none, and removes those of its users' and other clients' commits. A client that reads the lake without the server
 between may meet them for a moment after a commit.
+
+## −0.0 and NaN
+
+Data files keep one zero where they have both, and PostgreSQL catalogs one NaN. Rows of a streaming view that differ only in the sign of a
+zero or of a NaN, also inside a nested value, are therefore one row to the server when it finds the row that goes; as many of them are there as the query has,
+and which sign each shows is not fixed. To SQL they are equal anyway: ` + "`0.0 = -0.0` and NaN = NaN" + `.
 `
 
 // docs/types.md is what the package decides.

@@ -110,6 +110,7 @@ type followed struct {
 
 	given []*given // publications of this server, oldest first
 	going *given   // one that is on its way
+	ahead ahead
 
 	hold chan struct{} // who changes the hold
 	held int64         // the snapshot that is held; None
@@ -144,6 +145,7 @@ func (c *Changelog) join(s *Subscription, head int64) error {
 		f = &followed{
 			uuid: s.view.UUID, name: fmt.Sprintf("%s.%d", s.view.UUID, c.uses), tableID: s.view.TableID, from: c.at, at: c.at, grew: make(chan struct{}),
 			subscribers: map[*Subscription]struct{}{}, hold: make(chan struct{}, 1), held: None,
+			ahead: ahead{most: firstAhead},
 		}
 		c.views[s.view.UUID] = f
 	}

@@ -10,6 +10,7 @@
 //	commit    a lake snapshot that touched the view's table (watch.go finds them, one catalog query for all views)
 //	tape      what a commit means for subscribers, as Arrow batches, made once and read by all (tape.go, load.go)
 //	given     what a publication of this server changed, as its publisher had it in memory (given.go): the tape is made of that, not of the feed
+//	ahead     what was read of the next commits together with one of a subscriber that is behind (ahead.go)
 //	frame     begin … the whole content … end: what was applied before is void
 //	position  the lake snapshot up to which a subscriber has everything
 //

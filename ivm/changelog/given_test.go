@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
@@ -141,6 +142,75 @@ func TestGivenHistories(t *testing.T) {
 				t.Errorf("compared %d times", s.compared)
 			}
 		}
+	}
+}
+
+// TestAhead follows a view from long ago: commits are read many at once, and come one by one all the same.
+func TestAhead(t *testing.T) {
+	for _, kind := range []laketest.Kind{laketest.DuckDB, laketest.PostgreSQL} {
+		w := newWorld(t, kind)
+		w.exec("CREATE TABLE v (k INTEGER, s VARCHAR)", "INSERT INTO v SELECT i, 'row ' || i FROM range(200) r(i)")
+		v := w.view("v", 0)
+		begin := w.head()
+		const commits = 100
+		for i := range commits {
+			switch i % 3 {
+			case 0:
+				w.exec(fmt.Sprintf("UPDATE v SET s = s || repeat('-', k %% 40) WHERE k %% 50 = %d", i%50))
+			case 1:
+				w.exec(fmt.Sprintf("INSERT INTO v VALUES (%d, 'came')", 1000+i))
+			default:
+				w.exec(fmt.Sprintf("DELETE FROM v WHERE k = %d", i))
+			}
+		}
+		other := w.view("v", 0)
+		w.source.other(w.head() - 50) // somebody else's is read by itself
+		for _, upsert := range []bool{false, true} {
+			read := w.source.reads()
+			a := w.follow(other, changelog.Options{AsOf: begin, UpTo: changelog.None, Upsert: upsert})
+			for _, row := range sorted(w.content(v, begin)) {
+				a.has(row)
+			}
+			a.until(w.head())
+			n := w.source.reads() - read
+			t.Logf("%d commits in %d readings", commits, n)
+			if n > commits/4 {
+				t.Errorf("%d commits were read in %d readings", commits, n)
+			}
+			if a.compared < commits-5 {
+				t.Errorf("compared %d times", a.compared)
+			}
+			a.sub.Close()
+		}
+	}
+}
+
+// has gives a copy a row that it is to have from before.
+func (c *copied) has(counted string) {
+	var n int64
+	row := counted
+	if _, err := fmt.Sscanf(counted, "%d x ", &n); err == nil {
+		row = counted[strings.Index(counted, " x ")+3:]
+	}
+	c.rows[row] += n
+	if c.opt.Upsert {
+		c.byKey[c.key(row)] = row
+	}
+}
+
+// TestAheadIsBounded reads commits of which a few are all that is kept.
+func TestAheadIsBounded(t *testing.T) {
+	w := newWorld(t, laketest.DuckDB, func(c *changelog.Config) { c.GivenBytes = 4 << 10 })
+	w.exec("CREATE TABLE v (k INTEGER, s VARCHAR)")
+	v := w.view("v", 0)
+	begin := w.head()
+	for i := range 20 {
+		w.exec(fmt.Sprintf("INSERT INTO v SELECT i + %d, repeat('x', 20) FROM range(%d) r(i)", i*1000, 1+i%7*20))
+	}
+	a := w.follow(v, changelog.Options{AsOf: begin, UpTo: changelog.None})
+	a.until(w.head())
+	if a.compared < 20 {
+		t.Errorf("compared %d times", a.compared)
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 	chunkRows  = 1 << 15
 )
 
-// tape gives the tape of a commit, made now or before; the caller releases it.
-func (c *Changelog) tape(r *Request, snapshot int64, w what) *tape {
+// tape gives the tape of a commit, made now or before; the caller releases it. with are the commits, itself the first, that may be read with it.
+func (c *Changelog) tape(r *Request, snapshot int64, w what, with []int64) *tape {
 	key := tapeKey{r.view.UUID, snapshot, w, r.opt.Zone}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,6 +29,7 @@ func (c *Changelog) tape(r *Request, snapshot int64, w what) *tape {
 	if t == nil {
 		ctx, stop := context.WithCancel(c.ctx)
 		t = newTape(c, key, stop)
+		t.with = with
 		c.tapes[key] = t
 		c.group.Add(1)
 		go c.fill(ctx, t, r)
@@ -122,6 +123,14 @@ func (c *Changelog) fillChanges(ctx context.Context, t *tape, r *Request) error 
 		return context.Cause(ctx)
 	}
 	defer func() { <-c.loading }()
+	if sum == nil {
+		sum = c.takeAhead(t.key.uuid, t.key.snapshot)
+	}
+	if sum == nil && len(t.with) > 1 {
+		if sum, err = c.readAhead(ctx, r, t.with); err != nil {
+			return err
+		}
+	}
 	if sum == nil || !sum.Layout.Same(r.layout) {
 		sum = zset.New(r.layout)
 		if err := c.Source.Changes(ctx, r.reading(), t.key.snapshot-1, t.key.snapshot, func(b *zset.Batch) error {

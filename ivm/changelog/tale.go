@@ -17,7 +17,11 @@ type tale struct {
 
 // tell begins with a commit.
 func (s *Subscription) tell(c commit, w what) {
-	s.tale = &tale{tape: s.c.tape(s.Request, c.snapshot, w), snapshot: c.snapshot, framed: w == content, length: -1}
+	var with []int64
+	if w != content {
+		with = s.upcoming(c)
+	}
+	s.tale = &tale{tape: s.c.tape(s.Request, c.snapshot, w, with), snapshot: c.snapshot, framed: w == content, length: -1}
 }
 
 // next gives the next batch of the commit; without one, the commit is told.

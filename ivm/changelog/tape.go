@@ -21,6 +21,7 @@ type tape struct {
 	key   tapeKey
 	c     *Changelog
 	stop  context.CancelFunc // of what writes it
+	with  []int64            // commits that may be read with this one, which is the first
 	rows  atomic.Int64
 	ready chan struct{} // closed when it is over
 
