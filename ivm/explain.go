@@ -37,7 +37,7 @@ var explainTable = table[plan.Row]{
 	{"node_id", integer, true, func(r plan.Row) any { return int64(r.NodeID) }, "The operator's number; 0 gives the result."},
 	{"parent_id", integer, false, func(r plan.Row) any { return parent(r) }, "The operator that reads it; of a shared one, the first that does. NULL for the result."},
 	{"operator", text, true, func(r plan.Row) any { return r.Operator }, "What it is: `scan`, `filter`, `temporal`, `project`, `join`, `aggregate`, `distinct`, `union_all`, `except`, `intersect`, `topk`, `window`, `unnest`, `values`, `shared` or `unsupported`."},
-	{"detail", text, false, func(r plan.Row) any { return orNull(r.Detail) }, "What it does. `#n name` is a column of its input."},
+	{"detail", text, false, func(r plan.Row) any { return orNull(r.Detail) }, "What it does. `#n name` is a column of its input. Of a shared one, its name (of a CTE, or `subquery`) and all that read it: `subquery for #2, #6`."},
 	{"input_mode", text, true, func(r plan.Row) any { return r.InputMode }, "Changes it takes: `append` (rows come and stay), `retract` (rows come and go), `upsert` (likewise, at most one row of a key)."},
 	{"output_mode", text, true, func(r plan.Row) any { return r.OutputMode }, "Changes it gives, likewise."},
 	{"key", text, true, func(r plan.Row) any { return r.Key }, "The columns that tell its rows apart, `row` for all of them with a count, `()` when there is at most one row."},

@@ -408,12 +408,14 @@ func (st *step) finish(ctx context.Context, done publish.Result) {
 	}
 	var err error
 	switch {
-	case done.NextRowID == 0: // its answer was lost
-		err = r.catchUp(ctx, following)
 	case st.pub.Replace != nil:
+		// What others wrote before it is gone with all else, and is nothing to be taken back.
 		r.places.reset()
 		r.stands(done, st.comes)
+		was = *r
 		err = r.catchUp(ctx, arrived)
+	case done.NextRowID == 0: // its answer was lost
+		err = r.catchUp(ctx, following)
 	default:
 		for _, g := range st.old {
 			for _, at := range st.at[g.from:g.until] {

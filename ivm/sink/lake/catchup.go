@@ -56,7 +56,8 @@ func (r *result) catchUp(ctx context.Context, how catching) error {
 
 // follow makes what is known be the picture. All is read before anything is changed.
 func (r *result) follow(ctx context.Context, p *picture, how catching) error {
-	if p.known && p.class == metadata.Untouched && how != astray && how != arrived {
+	unread := r.places.rows.Keys() == 0 && p.total > 0
+	if p.known && p.class == metadata.Untouched && how != astray && how != arrived && !unread {
 		r.stand(p, how, false)
 		return nil
 	}
@@ -184,7 +185,7 @@ func (r *result) stand(p *picture, how catching, changed bool) {
 	case how == accepting:
 		r.mark, r.theirs = mark, nil
 	case r.theirs != nil: // until somebody has asked what it was
-	case how == following && p.foreign != 0:
+	case (how == following || how == arrived) && p.foreign != 0: // behind our own
 		r.mark.Snapshot = max(r.mark.Snapshot, p.foreign-1)
 		r.noteTheirs(r.mark.Snapshot)
 	case changed && (how != following || !p.known):

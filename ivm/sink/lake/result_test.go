@@ -248,6 +248,56 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
+// A publication of the whole content makes good what somebody else wrote before it, also when its answer is lost; what is written behind it is taken back.
+func TestWholeContentOverWritesOfOthers(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("lost %t", lost), func(t *testing.T) {
+				w := newWorld(t, kind, inlining(60))
+				v := w.newView("v", simple, false)
+				v.publish(w.universe(v, 500))
+				w.exec("INSERT INTO lake.main.v VALUES (-1, 'by somebody else', 1)")
+				content := w.universe(v, 500)
+				delta := zset.New(v.layout)
+				for i := range content.Weights {
+					delta.Append(content.Row(i), content.Heap, -content.Weights[i])
+				}
+				next := w.rows(v.layout, "SELECT -i, 'next', 1::DECIMAL(10,2) FROM range(1, 300) t(i)")
+				delta.AppendBatch(next)
+				delta.Consolidate()
+				// A write that comes between the commit and the notes of where its rows lie.
+				behind := false
+				w.sink.Publisher.Faults.AfterCommit = func() error {
+					if behind {
+						return nil
+					}
+					behind = true
+					w.exec("UPDATE lake.main.v SET c1 = 'changed' WHERE c0 = -7")
+					if lost {
+						return errors.New("lost")
+					}
+					return nil
+				}
+				must(t, w.publish([]*view{v}, delta))
+				mark := v.res.Mark().Snapshot
+				must(t, v.res.Reload(w.ctx))
+				if now := v.res.Mark().Snapshot; now <= mark {
+					t.Fatalf("nobody is told of the write behind the commit: %d, %d", mark, now)
+				}
+				back, err := v.res.Difference(w.ctx, next)
+				must(t, err)
+				if back.Len() != 2 {
+					t.Errorf("%d rows differ, not 2", back.Len())
+				}
+				must(t, w.publish([]*view{v}, back))
+				v.want = next.Clone()
+				v.want.Consolidate()
+				v.check()
+			})
+		}
+	})
+}
+
 // Maintenance moves rows, and the next change follows it. A view may also be replaced as a whole.
 func TestWholeContent(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
