@@ -164,7 +164,8 @@ func (s *Supervisor) whole(ctx context.Context, members []*member) (out []*membe
 			s.mu.Unlock()
 			s.park(ctx, m)
 			if sl := s.slots[m.view.UUID]; sl != nil {
-				sl.phase, sl.due = Absent, time.Time{}
+				s.abandon(sl) // a next generation that is built beside it: the member that is made again may be of that one
+				sl.phase, sl.beside, sl.due = Absent, 0, time.Time{}
 				sl.say(Recovering, Reason{Message: waitsForViews})
 			}
 			continue

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
@@ -191,4 +192,19 @@ func TestValuesThatTheLakeCannotKeep(t *testing.T) {
 	l.exec("DELETE FROM o WHERE id = 2")
 	l.restart("a")
 	l.check()
+}
+
+// A view that is rebuilt while what it reads stops goes on with the next generation.
+func TestRebuildOverAViewThatRestarts(t *testing.T) {
+	l := newLab(t, laketest.DuckDB)
+	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o SELECT i, i % 10 FROM range(1000) r(i)")
+	l.view("a", "SELECT v, count(*) AS n FROM o GROUP BY v")
+	l.view("b", "SELECT max(n) AS n FROM a")
+	l.check()
+	for i := range 5 {
+		l.control("b", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, "") })
+		l.restart("a")
+		l.exec(fmt.Sprintf("INSERT INTO o VALUES (%d, 3)", 5000+i))
+		l.check()
+	}
 }
