@@ -266,12 +266,12 @@ func TestWholeContentOverWritesOfOthers(t *testing.T) {
 				delta.AppendBatch(next)
 				delta.Consolidate()
 				// A write that comes between the commit and the notes of where its rows lie.
-				behind := false
+				behind, committed := false, int64(0)
 				w.sink.Publisher.Faults.AfterCommit = func() error {
 					if behind {
 						return nil
 					}
-					behind = true
+					behind, committed = true, w.head()
 					w.exec("UPDATE lake.main.v SET c1 = 'changed' WHERE c0 = -7")
 					if lost {
 						return errors.New("lost")
@@ -279,7 +279,11 @@ func TestWholeContentOverWritesOfOthers(t *testing.T) {
 					return nil
 				}
 				must(t, w.publish([]*view{v}, delta))
+				// What came since the mark is taken back: that must not be the publication itself.
 				mark := v.res.Mark().Snapshot
+				if mark != committed {
+					t.Errorf("the result stands at snapshot %d, and was committed as %d", mark, committed)
+				}
 				must(t, v.res.Reload(w.ctx))
 				if now := v.res.Mark().Snapshot; now <= mark {
 					t.Fatalf("nobody is told of the write behind the commit: %d, %d", mark, now)
