@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/vegadb/vega-flight/ivm/catalog"
@@ -70,7 +71,7 @@ type Sink interface {
 	// Prepare makes the same ready to be committed beside what is done with the results and their state. There must be a change.
 	Prepare(ctx context.Context, c Commitment) (Bundle, error)
 	// Refile rewrites files of the results that are mostly of rows that are gone, in one lake snapshot that changes no content, with all that
-	// Publish does. Without such files it does nothing, and gives nothing.
+	// Publish does. Without such files it does nothing, and gives nothing. ErrMoved says that others moved the rows meanwhile.
 	Refile(ctx context.Context, c Commitment) ([]Published, error)
 	// Reflect records frontiers that have moved without a change of the content. It makes no snapshot, and newer publications win.
 	Reflect(ctx context.Context, moved []Change) error
@@ -109,6 +110,9 @@ type Result interface {
 	Rows() int64
 	Close() error
 }
+
+// ErrMoved is why files were not rewritten now: a flush or merge was faster.
+var ErrMoved = errors.New("the rows have been moved meanwhile")
 
 // ViewError is why a commitment fails that is one view's own: the others can be committed without it.
 type ViewError struct {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -38,6 +39,10 @@ func (g *group) refile(ctx context.Context) (bool, error) {
 		}
 	}
 	if err != nil {
+		g.commits = g.c.RefileEvery - 1 // behind the next commit, not behind that many more
+		if errors.Is(err, ErrMoved) {
+			return false, nil
+		}
 		_, err = g.refused(ctx, members, err)
 		return false, err
 	}

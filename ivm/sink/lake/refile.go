@@ -81,7 +81,7 @@ func (o Results) Refile(ctx context.Context, c stream.Commitment) ([]stream.Publ
 	}
 	out, err := b.Commit(ctx)
 	if errors.Is(err, errAside) {
-		return nil, nil // the next time
+		return nil, stream.ErrMoved
 	}
 	if err != nil {
 		return nil, err
@@ -115,9 +115,9 @@ func (st *step) refile(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	there := slices.ContainsFunc(w.files, func(id int64) bool { _, ok := p.files[id]; return !ok })
-	if !p.known || p.class != metadata.Untouched || there {
-		return false, nil
+	gone := slices.ContainsFunc(w.files, func(id int64) bool { _, ok := p.files[id]; return !ok })
+	if !p.known || p.class != metadata.Untouched || gone {
+		return false, stream.ErrMoved
 	}
 	rows, places := zset.New(r.layout), []publish.Location(nil)
 	err = r.read(ctx, p, w, false, func(words []uint64, h *row.Heap, at []place, _ []int64) error {
@@ -130,7 +130,10 @@ func (st *step) refile(ctx context.Context) (bool, error) {
 		}
 		return nil
 	})
-	if errors.Is(err, errAgain) || err == nil && rows.Len() == 0 {
+	if errors.Is(err, errAgain) {
+		return false, stream.ErrMoved
+	}
+	if err == nil && rows.Len() == 0 {
 		return false, nil
 	}
 	if err != nil {
