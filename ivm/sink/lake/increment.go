@@ -15,8 +15,12 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
-// fewChanges are taken one by one from any source; of more, at most half as many as the view has rows.
-const fewChanges = 1 << 16
+// Changes are taken one by one as long as they are few, or at most half as many as the view has rows; they are in memory meanwhile, so many are
+// never.
+const (
+	fewChanges  = 1 << 16
+	manyChanges = 1 << 20
+)
 
 // Increment computes how the content changes, and finds the rows that go: new rows cost what they are, old ones a scan of the view.
 func (p *pinned) Increment(ctx context.Context, spec refresh.IncrementSpec) (refresh.Staged, bool, error) {
@@ -30,7 +34,7 @@ func (p *pinned) Increment(ctx context.Context, spec refresh.IncrementSpec) (ref
 	}
 	ctx, why, leave := p.s.Lake.Bounded(ctx)
 	defer leave()
-	delta, ok, err := p.s.Change(ctx, v, spec.Tables, v.Published.Frontier.SourceVersion, p.version, max(fewChanges, now.Rows/2))
+	delta, ok, err := p.s.Change(ctx, v, spec.Tables, v.Published.Frontier.SourceVersion, p.version, min(max(fewChanges, now.Rows/2), manyChanges))
 	if err != nil || !ok {
 		return nil, false, why(err)
 	}
