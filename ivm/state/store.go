@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +85,9 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		s.opts.Levels[i].BlockSize = 4 << 10
 	}
 	s.opts.EnsureDefaults()
+	// Pebble's own one samples every 100 ms whether more compactions may run, which here never changes, and is left running by an opening that
+	// fails. This is the same one without that.
+	s.opts.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	if err := s.open(o.Stamp); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -258,18 +262,21 @@ func (storeLogger) Fatalf(format string, args ...any) {
 	panic(fatal("pebble: " + fmt.Sprintf(format, args...)))
 }
 
-// caught makes an error of Pebble's end, after which the store is of no use any more.
+func (f fatal) Error() string { return string(f) }
+
+// caught makes an error of Pebble's end, after which the store is of no use any more: what it calls fatal, and what the disk did where it can
+// not know any more what is there (it panics with the error of a folder that cannot be synced).
 func (s *Store) caught(p any, err *error) {
-	f, ok := p.(fatal)
-	if !ok {
-		if p != nil {
-			panic(p)
-		}
+	if p == nil {
 		return
+	}
+	f, ok := p.(error)
+	if _, bug := p.(runtime.Error); !ok || bug {
+		panic(p)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken = fault.StateUnreadable.Newf("the checkpoint in %s: %s", s.dir, string(f)).WithHint("the view restarts from its newest checkpoint")
+	s.broken = fault.StateUnreadable.Wrap(f, "the checkpoint in %s", s.dir).WithHint("the view restarts from its newest checkpoint")
 	*err = s.broken
 }
 
