@@ -203,13 +203,13 @@ func (w *World) large(ctx context.Context, sql string) (bool, error) {
 		return false, nil
 	}
 	o := w.lab.oracle
-	if err := o.exec(ctx, "SET disabled_optimizers = 'join_order,build_side_probe_side'"); err != nil {
+	if err := o.exec(ctx, "SET disabled_optimizers = 'join_order,build_side_probe_side,join_filter_pushdown'"); err != nil {
 		return false, err
 	}
 	within, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	rows, err := o.conn.Rows(within, "EXPLAIN (ANALYZE, FORMAT JSON) "+at(sql, w.now))
-	if reset := o.exec(ctx, "RESET disabled_optimizers"); reset != nil {
+	if reset := o.exec(ctx, "SET disabled_optimizers = 'join_filter_pushdown'"); reset != nil {
 		return false, reset
 	}
 	if err != nil {

@@ -23,7 +23,9 @@ type oracle struct {
 func openOracle(config map[string]string) (*oracle, error) {
 	all := map[string]string{"threads": "1", "memory_limit": "4GB", "temp_directory": "",
 		// Of more rows than that an ASOF join sorts, and then NULL finds a partner, which it does not find otherwise.
-		"asof_loop_join_threshold": "100000000"}
+		"asof_loop_join_threshold": "100000000",
+		// It filters rows before a LIMIT takes its choice of them.
+		"disabled_optimizers": "join_filter_pushdown"}
 	for k, v := range config {
 		all[k] = v
 	}
