@@ -65,10 +65,14 @@ func bound(r *received, params []gate.Param, limit int64) (rows [][]any, size in
 }
 
 // parameterSchema describes a statement's parameters to clients.
-func parameterSchema(params []gate.Param) *arrow.Schema {
+func parameterSchema(params []gate.Param, java bool) *arrow.Schema {
 	fields := make([]arrow.Field, len(params))
 	for i, p := range params {
-		fields[i] = arrow.Field{Name: p.Name, Type: parameterType(p.Type), Nullable: true}
+		t := parameterType(p.Type)
+		if java {
+			t = javaParameter(t)
+		}
+		fields[i] = arrow.Field{Name: p.Name, Type: t, Nullable: true}
 	}
 	return arrow.NewSchema(fields, nil)
 }

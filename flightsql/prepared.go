@@ -60,7 +60,7 @@ func (s *Service) CreatePreparedStatement(ctx context.Context, req flightsql.Act
 		if update || x.schema == nil {
 			res.DatasetSchema = emptySchema
 		}
-		res.ParameterSchema = parameterSchema(p.params)
+		res.ParameterSchema = parameterSchema(p.params, fromJava(ctx))
 	} else if len(x.steps) == 1 {
 		return res, err
 	}
