@@ -24,6 +24,8 @@ type Conn struct {
 
 	kept  preparedSet // of whoever has the turn
 	begun atomic.Bool // a transaction may be open
+
+	interrupts atomic.Uint64 // that were asked for
 }
 
 // Progress is how far the running statement is.
@@ -59,6 +61,7 @@ func (c *Conn) Interrupt() {
 	c.life.RLock()
 	defer c.life.RUnlock()
 	if !c.closed {
+		c.interrupts.Add(1)
 		ddb.Interrupt(c.raw)
 	}
 }
@@ -88,9 +91,10 @@ func (c *Conn) Exec(ctx context.Context, sql string, args ...any) (int64, error)
 	if err != nil || last == nil {
 		return 0, withContext(ctx, err)
 	}
+	asked := c.interrupts.Load()
 	changed, err := last.exec(args)
 	done(err)
-	return changed, withContext(ctx, err)
+	return changed, withContext(ctx, c.reason(ctx, err, asked, sql, args))
 }
 
 // Query runs all statements of the text and streams the result of the last
@@ -118,7 +122,11 @@ func (c *Conn) open(ctx context.Context, sql string, args []any) (*Reader, error
 		return nil, c.db.fail("Parser Error: there is no statement to run", "")
 	}
 	defer last.destroy() // DuckDB's result keeps what it needs of the statement
-	return last.stream(ctx, args)
+	r, err := last.stream(ctx, args)
+	if r != nil {
+		r.text = sql
+	}
+	return r, err
 }
 
 // Rows runs the text as Query does and returns the whole result, which should
@@ -135,9 +143,10 @@ func (c *Conn) Rows(ctx context.Context, sql string, args ...any) ([][]any, erro
 	if err != nil || last == nil {
 		return nil, withContext(ctx, err)
 	}
+	asked := c.interrupts.Load()
 	rows, err := last.rows(args)
 	done(err)
-	return rows, withContext(ctx, err)
+	return rows, withContext(ctx, c.reason(ctx, err, asked, sql, args))
 }
 
 // Prepare prepares the text, which must be exactly one statement.

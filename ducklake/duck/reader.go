@@ -20,7 +20,10 @@ import (
 type Reader struct {
 	conn   *Conn
 	ctx    context.Context
-	sql    string
+	sql    string // that positions count in; "" for one statement of several
+	text   string // that was run, with args
+	args   []any
+	asked  uint64 // the connection's interrupts before the statement
 	schema *arrow.Schema
 	refs   atomic.Int64
 
@@ -38,6 +41,7 @@ var _ array.RecordReader = (*Reader)(nil)
 // stream runs the bound statement for a caller that has the connection; the
 // Reader takes it over.
 func (s *Stmt) stream(ctx context.Context, args []any) (*Reader, error) {
+	asked := s.conn.interrupts.Load()
 	res, err := s.run(args)
 	if err != nil {
 		return nil, err
@@ -48,7 +52,7 @@ func (s *Stmt) stream(ctx context.Context, args []any) (*Reader, error) {
 		s.conn.discard(res, false)
 		return nil, err
 	}
-	r := &Reader{conn: s.conn, ctx: ctx, sql: s.sql, schema: schema, res: res, first: true}
+	r := &Reader{conn: s.conn, ctx: ctx, sql: s.sql, text: s.sql, args: args, asked: asked, schema: schema, res: res, first: true}
 	r.fill.init(f.types, schema.Fields())
 	r.refs.Store(1)
 	if err := s.conn.adopt(r); err != nil {
@@ -92,9 +96,12 @@ func (r *Reader) Next() bool {
 	}
 	stop := r.conn.watch(r.ctx)
 	err := r.collect()
+	if err != nil {
+		r.end(err)
+		r.err = withContext(r.ctx, r.conn.reason(r.ctx, err, r.asked, r.text, r.args))
+	}
 	stop()
 	if err != nil {
-		r.end(withContext(r.ctx, err))
 		return false
 	}
 	if r.fill.rows == 0 {

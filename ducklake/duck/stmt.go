@@ -91,8 +91,9 @@ func (s *Stmt) Exec(ctx context.Context, args ...any) (int64, error) {
 	defer c.give()
 	stop := c.watch(ctx)
 	defer stop()
+	asked := c.interrupts.Load()
 	changed, err := s.exec(args)
-	return changed, withContext(ctx, err)
+	return changed, withContext(ctx, c.reason(ctx, err, asked, s.sql, args))
 }
 
 // Close frees the statement; an open Reader of it goes on.
