@@ -101,6 +101,9 @@ func (g *group) leap(ctx context.Context, l *leap) (done bool, err error) {
 		for _, m := range l.cluster {
 			if err := m.read(ctx, l); err != nil {
 				if t := trouble(err); t.state != "" {
+					if t.lasting() {
+						g.last(ctx)
+					}
 					g.drop(m, t)
 					return true, nil // the others try again without it
 				}
@@ -109,7 +112,9 @@ func (g *group) leap(ctx context.Context, l *leap) (done bool, err error) {
 		}
 	}
 	g.since = time.Time{}
+	before := spotsOf(l.cluster)
 	var reports []report // told when all have their changes from each other: a commit may have to be undone for it
+	var on []*member     // that have come through
 	failed := map[string]bool{}
 	for _, m := range l.cluster {
 		if slices.ContainsFunc(m.inputs, func(in *input) bool { return failed[in.reading.UUID] }) {
@@ -118,6 +123,7 @@ func (g *group) leap(ctx context.Context, l *leap) (done bool, err error) {
 		}
 		if err := m.step(ctx, l); err != nil {
 			if ctx.Err() != nil {
+				g.keep(on)
 				return false, ctx.Err()
 			}
 			r := stepped(err)
@@ -125,13 +131,21 @@ func (g *group) leap(ctx context.Context, l *leap) (done bool, err error) {
 			reports = append(reports, r)
 			continue
 		}
-		m.keep()
 		if m.erring() && !m.mending {
 			r := rowFailed(m)
 			r.m, failed[m.view.UUID] = m, true
 			reports = append(reports, r)
+			continue
 		}
+		on = append(on, m)
 	}
+	if slices.ContainsFunc(reports, report.lasting) {
+		after := spotsOf(l.cluster)
+		before.restore()
+		g.last(ctx)
+		after.restore()
+	}
+	g.keep(on)
 	for _, r := range reports {
 		g.drop(r.m, r)
 	}
@@ -193,6 +207,9 @@ func (g *group) next(ctx context.Context) (*leap, error) {
 				t := trouble(err)
 				if t.state == "" {
 					return nil, err
+				}
+				if t.lasting() {
+					g.last(ctx)
 				}
 				g.drop(m, t)
 				return nil, nil
