@@ -20,13 +20,14 @@ import (
 type prepared struct {
 	id   string
 	text string
-	tx   []byte
 
 	// guarded by the session's mu
-	params  []gate.Param // of the last analysis
-	binding int          // counts bindings; 0 before the first
-	rows    [][]any
-	bytes   int64
+	tx       []byte       // the transaction in which it was prepared
+	outlives bool         // the client has ended that transaction: the statement runs in the one that is open, if there is one
+	params   []gate.Param // of the last analysis
+	binding  int          // counts bindings; 0 before the first
+	rows     [][]any
+	bytes    int64
 }
 
 // emptySchema says that a statement is an update, to clients that look only there.
@@ -182,7 +183,29 @@ func (s *Service) prepared(ctx context.Context, handle []byte) (*boundText, erro
 		sess.done()
 		return nil, err
 	}
-	return &boundText{sess, p.text, p.tx, rows}, nil
+	return &boundText{sess, p.text, sess.transactionOf(p), rows}, nil
+}
+
+// transactionOf is the transaction that a prepared statement runs in. Drivers keep statements over commits and rollbacks.
+func (sess *session) transactionOf(p *prepared) []byte {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if !p.outlives {
+		return p.tx
+	}
+	open, _ := sess.lake.InTransaction()
+	return []byte(open)
+}
+
+// outlive lets the statements that were prepared in a transaction go on when the client has ended it.
+func (sess *session) outlive(tx string) {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	for _, p := range sess.prepared {
+		if string(p.tx) == tx {
+			p.outlives = true
+		}
+	}
 }
 
 // GetFlightInfoPreparedStatement runs what changes something, and describes what only reads.

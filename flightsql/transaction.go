@@ -44,6 +44,9 @@ func (s *Service) EndTransaction(ctx context.Context, req flightsql.ActionEndTra
 	}
 	rec := s.record(sess, kind.String(), kind.String())
 	err = sess.endTransaction(ctx, id, kind)
+	if open, _ := sess.lake.InTransaction(); open != id {
+		sess.outlive(id)
+	}
 	rec.end(err, 0)
 	return err
 }

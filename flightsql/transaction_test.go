@@ -2,8 +2,10 @@ package flightsql
 
 import (
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -158,4 +160,61 @@ func (f fakeTransaction) update(sql string) error {
 	}
 	_, err = stream.Recv()
 	return err
+}
+
+// Drivers keep a prepared statement over the end of the transaction in which they prepared it.
+func TestPreparedStatementsOutliveTheirTransaction(t *testing.T) {
+	h := open(t)
+	c := h.client("ann")
+	c.must("CREATE TABLE x (i INTEGER)")
+	begin := func() *flightsql.Txn {
+		tx, err := c.BeginTransaction(c.ctx())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	tx := begin()
+	count, err := tx.Prepare(c.ctx(), "SELECT count(*) FROM x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert, err := tx.Prepare(c.ctx(), "INSERT INTO x VALUES (1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(what, want string) {
+		t.Helper()
+		if _, err := insert.ExecuteUpdate(c.ctx()); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		rows, err := c.run(count)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		equal(t, what, rows[0][0], want)
+	}
+	run("in its transaction", "1")
+	if err := tx.Rollback(c.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	run("in none", "1")
+	tx = begin()
+	run("in another", "2")
+	if err := tx.Rollback(c.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "in the end", c.value("SELECT count(*) FROM x"), "1")
+
+	// A transaction that the server has given up is not replaced by none.
+	c.must("SET vega.isolation = 'snapshot'")
+	tx = begin()
+	insert, err = tx.Prepare(c.ctx(), "INSERT INTO x VALUES (1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("before it is lost", "2")
+	h.svc.expire(time.Now().Add(h.svc.limits.TransactionIdle + time.Second))
+	_, err = insert.ExecuteUpdate(c.ctx())
+	wants(t, err, fault.TransactionUnknown)
 }

@@ -91,7 +91,8 @@ func (f *front) DoPut(stream flight.FlightService_DoPutServer) error {
 	in := &checked{FlightService_DoPutServer: stream}
 	first, err := in.Recv()
 	if errors.Is(err, io.EOF) {
-		return fault.InvalidParameter.Newf("the stream has no first message")
+		return fault.InvalidParameter.Newf("the stream has no first message").
+			WithHint("drivers send nothing of a table without batches; CREATE TABLE makes an empty one")
 	}
 	if err != nil {
 		return err
