@@ -75,16 +75,20 @@ func (h *house) closeStreams() error {
 	return errors.Join(errs...)
 }
 
-// knower knows who may use the server.
-type knower interface{ Known(user string) bool }
+// knower knows who may not use the server, and why.
+type knower interface{ Barred(user string) string }
 
 // allowed says why a view's owner may not read its sources any more.
 func (h *house) allowed(_ context.Context, v *catalog.View) error {
-	if h.users == nil || h.users.Known(v.Owner) {
+	if h.users == nil {
 		return nil
 	}
-	return fault.PermissionDenied.Newf("%s, who owns view %s, is no user of this server any more", v.Owner, v.Name()).
-		WithHint("ALTER STREAMING MATERIALIZED VIEW %s OWNER TO somebody who is", v.Name())
+	why := h.users.Barred(v.Owner)
+	if why == "" {
+		return nil
+	}
+	return fault.PermissionDenied.Newf("%s, who owns view %s, %s", v.Owner, v.Name(), why).
+		WithHint("ALTER STREAMING MATERIALIZED VIEW %s OWNER TO somebody who may", v.Name())
 }
 
 // stateDir is where the state of streaming views lies: one folder for each lake and server.

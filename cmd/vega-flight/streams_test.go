@@ -48,7 +48,12 @@ func TestStateFolders(t *testing.T) {
 
 type only string
 
-func (o only) Known(user string) bool { return user == string(o) }
+func (o only) Barred(user string) string {
+	if user == string(o) {
+		return ""
+	}
+	return "may not"
+}
 
 func TestOwnersAreUsers(t *testing.T) {
 	v := &catalog.View{Row: catalog.Row{Owner: "ann"}}

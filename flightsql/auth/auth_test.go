@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,6 +235,38 @@ func TestBasicOnEveryCall(t *testing.T) {
 	clk.add(2 * time.Hour)
 	if third, err := u.Check(context.Background(), c); err != nil || third.Token == "" {
 		t.Fatalf("%+v %v", third, err)
+	}
+}
+
+// Who may use the server no more is barred; a name without password and keys may own things.
+func TestBarred(t *testing.T) {
+	c := &clock{t: time.Now()}
+	later, path := c.now().Add(time.Hour).UTC().Format(time.RFC3339), filepath.Join(t.TempDir(), "users.yaml")
+	key := func(name, expires string) string { return "{hash: \"" + HashAPIKey(name) + "\"" + expires + "}" }
+	text := "users:\n  owner: {}\n  always: {api_keys: [" + key("k1", "") + "]}\n  awhile: {api_keys: [" + key("k2", ", expires: "+later) + "]}\n" +
+		"  both: {api_keys: [" + key("k3", ", expires: "+later) + ", " + key("k4", "") + "]}\n  " +
+		"word: {password: " + cheap("new") + ", api_keys: [" + key("k5", ", expires: "+later) + "]}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u, err := openUsers(UsersConfig{Path: path, Log: quiet()}, c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	barred := func() (out []string) {
+		for _, name := range []string{"owner", "always", "awhile", "both", "word", "nobody", Host} {
+			if (Hosted{u}).Barred(name) != "" {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	if got := barred(); !slices.Equal(got, []string{"nobody"}) {
+		t.Errorf("barred are %v", got)
+	}
+	c.add(2 * time.Hour)
+	if got := barred(); !slices.Equal(got, []string{"awhile", "nobody"}) {
+		t.Errorf("after the keys' time, barred are %v", got)
 	}
 }
 

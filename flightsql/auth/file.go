@@ -34,6 +34,7 @@ type apiKey struct {
 type user struct {
 	principal Principal
 	password  *passwordHash // nil: no password login
+	keys      []*key
 	mark      string        // changes when the password does; tokens remember it
 }
 
@@ -49,6 +50,8 @@ type key struct {
 	owner   *user
 	expires time.Time // zero: never
 }
+
+func (k *key) valid(now time.Time) bool { return k.expires.IsZero() || k.expires.After(now) }
 
 // parseDirectory reads a users file's text. Errors name the user and field, never a secret.
 func parseDirectory(text []byte) (*directory, error) {
@@ -84,6 +87,7 @@ func parseDirectory(text []byte) (*directory, error) {
 				return nil, fmt.Errorf("user %q: api_keys[%d]: the key is listed twice", name, i)
 			}
 			d.keys[sum] = &key{owner: u, expires: k.Expires}
+			u.keys = append(u.keys, d.keys[sum])
 		}
 		d.users[name] = u
 	}

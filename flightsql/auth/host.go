@@ -32,8 +32,13 @@ func (h Hosted) Check(ctx context.Context, c Credentials) (Grant, error) {
 // Run keeps the users fresh until ctx ends.
 func (h Hosted) Run(ctx context.Context) error { return h.Users.Run(ctx) }
 
-// Known is true of users and of the host.
-func (h Hosted) Known(name string) bool { return name == Host || h.Users.Known(name) }
+// Barred says why somebody who is not the host may not use the server.
+func (h Hosted) Barred(name string) string {
+	if name == Host {
+		return ""
+	}
+	return h.Users.Barred(name)
+}
 
 // Open is false: others than the host prove who they are.
 func (h Hosted) Open() bool { return false }

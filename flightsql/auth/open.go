@@ -35,8 +35,8 @@ func (NoAuth) Run(ctx context.Context) error {
 	return nil
 }
 
-// Known is true of everybody.
-func (NoAuth) Known(string) bool { return true }
+// Barred says of nobody that he may not use the server.
+func (NoAuth) Barred(string) string { return "" }
 
 // Open is true.
 func (NoAuth) Open() bool { return true }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,8 +81,18 @@ func openUsers(cfg UsersConfig, now func() time.Time) (*Users, error) {
 // Open is false.
 func (u *Users) Open() bool { return false }
 
-// Known says whether there is a user of that name now.
-func (u *Users) Known(name string) bool { return u.current.Load().users[name] != nil }
+// Barred says why nobody of that name may use the server now; "" when somebody may. A user without password and keys is not barred: nobody can
+// log in as it, but it may own what others made.
+func (u *Users) Barred(name string) string {
+	who := u.current.Load().users[name]
+	switch {
+	case who == nil:
+		return "is no user of this server any more"
+	case who.password == nil && len(who.keys) > 0 && !slices.ContainsFunc(who.keys, func(k *key) bool { return k.valid(u.now()) }):
+		return "may not use this server any more: the API keys have expired"
+	}
+	return ""
+}
 
 // Run reloads the file when it changes, until ctx ends.
 func (u *Users) Run(ctx context.Context) error {
@@ -236,7 +247,7 @@ func (u *Users) checkToken(text string) (Grant, error) {
 
 func (u *Users) checkKey(text string) (Grant, error) {
 	k := u.current.Load().keys[digest(text)]
-	if k == nil || (!k.expires.IsZero() && !k.expires.After(u.now())) {
+	if k == nil || !k.valid(u.now()) {
 		return Grant{}, fault.Unauthorized.Newf("the API key is unknown or expired")
 	}
 	return Grant{Principal: k.owner.principal}, nil
