@@ -245,7 +245,7 @@ func TestBarred(t *testing.T) {
 	key := func(name, expires string) string { return "{hash: \"" + HashAPIKey(name) + "\"" + expires + "}" }
 	text := "users:\n  owner: {}\n  always: {api_keys: [" + key("k1", "") + "]}\n  awhile: {api_keys: [" + key("k2", ", expires: "+later) + "]}\n" +
 		"  both: {api_keys: [" + key("k3", ", expires: "+later) + ", " + key("k4", "") + "]}\n  " +
-		"word: {password: " + cheap("new") + ", api_keys: [" + key("k5", ", expires: "+later) + "]}\n"
+		"word: {password: \"" + cheap("new") + "\", api_keys: [" + key("k5", ", expires: "+later) + "]}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

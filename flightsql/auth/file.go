@@ -35,7 +35,7 @@ type user struct {
 	principal Principal
 	password  *passwordHash // nil: no password login
 	keys      []*key
-	mark      string        // changes when the password does; tokens remember it
+	mark      string // changes when the password does; tokens remember it
 }
 
 // directory is one parsed users file; it never changes.
