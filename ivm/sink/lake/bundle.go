@@ -100,6 +100,12 @@ func (o Results) steps(c stream.Commitment) (*bundle, error) {
 		}
 		b.steps[i] = st
 	}
+	if len(b.steps) > 0 {
+		first := &b.steps[0].pub
+		first.Also = append(first.Also, func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+			return o.owned(ctx, tx, c.Members)
+		})
+	}
 	return b, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/store"
 	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
@@ -81,6 +82,9 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 		return nil
 	}
 	return o.s.db.Update(ctx, func(tx metadata.Tx) error {
+		if err := o.owned(ctx, tx, moved); err != nil {
+			return err
+		}
 		any := false
 		for _, c := range moved {
 			n, err := tx.Exec(ctx, `UPDATE {M}vega_published SET frontier = $4 WHERE uuid = $1 AND generation = $2 AND epoch = $3`,
@@ -95,6 +99,16 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 		}
 		return o.s.Store.Touch(ctx, tx) // no snapshot says that what is known of the views is old
 	})
+}
+
+// owned says whether all the views are this server's still.
+func (o Results) owned(ctx context.Context, tx metadata.Tx, views []stream.Change) error {
+	f := o.s.Fence()
+	uuids := make([]string, len(views))
+	for i, c := range views {
+		uuids[i] = c.UUID
+	}
+	return o.s.Store.Owned(ctx, tx, store.Owner{ServerID: f.ServerID, Fence: f.Epoch}, uuids)
 }
 
 // reading runs f with a connection of the server's own.
