@@ -86,6 +86,13 @@ func (b *builder) join(n *plan.Join, output []int) (int, error) {
 		if spec.Predicate, err = b.pairs(l, r, others, n.Residual); err != nil {
 			return nil, err
 		}
+		if i := b.plan.Info(n); i != nil && spec.Predicate != nil {
+			for k, in := range []*row.Layout{l, r} {
+				if spec.Closings[k], err = b.closing(i.Closings[k], in); err != nil {
+					return nil, err
+				}
+			}
+		}
 		return NewJoin(name, spec, t)
 	})
 }

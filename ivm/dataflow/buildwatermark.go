@@ -53,8 +53,34 @@ func (b *builder) windows(n plan.Node) (*Windows, error) {
 	if i == nil || !i.Windowed || len(i.Floors) == 0 {
 		return nil, nil
 	}
+	floor, err := b.least(i.Floors)
+	if floor == nil || err != nil {
+		return nil, err
+	}
+	return &Windows{Group: i.Watermark, Floor: floor}, nil
+}
+
+// closing is that of a join's side; nil if there is none.
+func (b *builder) closing(c *plan.Closing, in *row.Layout) (*JoinClosing, error) {
+	if c == nil || in.Types[c.Own].Words() != 1 {
+		return nil, nil
+	}
+	out := &JoinClosing{Own: c.Own}
+	var err error
+	if out.Below, err = b.least(c.Below); out.Below == nil || err != nil {
+		return nil, err
+	}
+	if out.Above, err = b.least(c.Above); out.Above == nil || err != nil {
+		return nil, err
+	}
+	out.Value, err = b.compile(in, []plan.Expr{c.Value}, nil)
+	return out, err
+}
+
+// least computes the least of what is known of a column; nil if nothing is.
+func (b *builder) least(floors []plan.Floor) (func(context.Context) (int64, bool), error) {
 	var all []func(context.Context) (int64, bool)
-	for _, f := range i.Floors {
+	for _, f := range floors {
 		m := b.marks[f.Source]
 		if m == nil || f.Value.Result().Words() != 1 {
 			return nil, nil
@@ -65,7 +91,10 @@ func (b *builder) windows(n plan.Node) (*Windows, error) {
 		}
 		all = append(all, value)
 	}
-	return &Windows{Group: i.Watermark, Floor: func(ctx context.Context) (least int64, ok bool) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return func(ctx context.Context) (least int64, ok bool) {
 		for k, f := range all {
 			v, ok := f(ctx)
 			if !ok {
@@ -76,7 +105,7 @@ func (b *builder) windows(n plan.Node) (*Windows, error) {
 			}
 		}
 		return least, true
-	}}, nil
+	}, nil
 }
 
 // floor computes what the watermark says of a column.

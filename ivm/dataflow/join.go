@@ -40,6 +40,8 @@ type JoinSpec struct {
 	// one, all keys choose. A NULL in one of several compared fields makes all of them NULL, as in DuckDB.
 	NullAware bool
 	Compared  int
+	// Closings say when rows of the left and of the right can go; nil is never. They need a predicate.
+	Closings [2]*JoinClosing
 	// Output are the fields to give, as positions in the left's fields, the right's (not for Semi, Anti, Mark) and the mark;
 	// nil is all.
 	Output []int

@@ -17,6 +17,8 @@ import (
 //	dn(a)    = the sum over b of P(a, b) · dB(b)
 //	d(A · V(n)) = dA · V(n) + (A + dA) · (V(n + dn) - V(n)),  V: the verdict
 //
+// A row behind the watermarks of both sides changes nothing any more and is let go (joinclosing.go).
+//
 // As in keyJoin one input is taken in after the other. A row's counts are made from all pairs when it comes, and from the
 // other side's changes from then on.
 type rowJoin struct {
@@ -29,8 +31,10 @@ type rowJoin struct {
 	give   *assembler // from a whole pair
 	cand   *candidates
 
-	found [][2]int64 // of each prepared row: partners, and those that are NULL
-	flips []uint64   // ref<<32 | number<<2 | verdict before
+	found    [][2]int64  // of each prepared row: partners, and those that are NULL
+	closings [2]*closing // nil: rows of the side stay
+
+	flips []uint64 // ref<<32 | number<<2 | verdict before
 	mute  *zset.Batch
 }
 
@@ -45,12 +49,17 @@ func newRowJoin(name string, s JoinSpec, t Tables) (Loader, error) {
 		if err := j.sides[n].open(name+suffix, in, s.NullSafe, false, t); err != nil {
 			return nil, err
 		}
-		if !j.rules[n].watched() {
-			continue
+		if j.rules[n].watched() {
+			var err error
+			if j.counts[n], err = newPartners(name+suffix+".partners", &s, n, t); err != nil {
+				return nil, err
+			}
 		}
-		var err error
-		if j.counts[n], err = newPartners(name+suffix+".partners", &s, n, t); err != nil {
-			return nil, err
+		if c := s.Closings[n]; c != nil {
+			j.closings[n] = newClosing(c, in.Layout)
+			if err := j.closings[n].open(&j.sides[n]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return j, nil
@@ -67,6 +76,14 @@ func (j *rowJoin) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 			continue
 		}
 		if err := j.port(ctx, e, s, in[s], out, false); err != nil {
+			return err
+		}
+	}
+	for n, c := range j.closings {
+		if c == nil {
+			continue
+		}
+		if err := c.letGo(ctx, &j.sides[n], j.counts[n]); err != nil {
 			return err
 		}
 	}
@@ -121,6 +138,11 @@ func (j *rowJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out
 	}
 	if j.counts[n] != nil {
 		j.arrive(n, out)
+	}
+	if c := j.closings[n]; c != nil {
+		if err := c.note(ctx, s.rows); err != nil {
+			return err
+		}
 	}
 	s.take()
 	return s.finish()

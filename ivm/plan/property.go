@@ -33,12 +33,13 @@ type Info struct {
 	Arbitrary     []bool  // output columns that a Choice decides, here or below
 
 	State      StateKind
-	StateBound string  // a formula over rows(#node), keys(#node), groups(#node)
-	Watermark  int     // the output column that the watermark follows, or -1
-	Floors     []Floor // what is known of that column
-	Windowed   bool    // state is let go as the watermark passes
-	Bounded    bool    // the state stays bounded when the input has no end
-	Partition  []Expr  // over the (left) input: rows that meet have these equal; nil with a state: all rows meet
+	StateBound string      // a formula over rows(#node), keys(#node), groups(#node)
+	Watermark  int         // the output column that the watermark follows, or -1
+	Floors     []Floor     // what is known of that column
+	Closings   [2]*Closing // of a join's sides; nil: rows may always meet others
+	Windowed   bool        // state is let go as the watermark passes
+	Bounded    bool        // the state stays bounded when the input has no end
+	Partition  []Expr      // over the (left) input: rows that meet have these equal; nil with a state: all rows meet
 	Reasons    []Reason
 }
 
@@ -288,6 +289,9 @@ func deriveJoin(i *Info, n *Join, l, r *Info) {
 		i.Output = Retract
 	}
 	deriveJoinWatermark(i, n, l, r)
+	if hasInequality(n) { // without one, state is kept by keys
+		deriveClosings(i, n, l, r)
+	}
 	var atLeft, atRight []int
 	for _, c := range n.Conditions {
 		if c.Op != Equal && c.Op != NotDistinct {

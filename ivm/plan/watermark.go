@@ -40,15 +40,7 @@ func (i *Info) follow(c int, e Expr, in *Info) {
 	if in.Watermark < 0 || i.Watermark >= 0 || !followsWatermark(e, in.Watermark) {
 		return
 	}
-	i.Watermark, i.Floors = c, nil
-	for _, f := range in.Floors {
-		i.Floors = append(i.Floors, Floor{f.Source, Rewrite(e, func(x Expr) Expr {
-			if _, ok := x.(*ColumnRef); ok {
-				return f.Value
-			}
-			return x
-		})})
-	}
+	i.Watermark, i.Floors = c, floorsOf(e, in)
 }
 
 // withinPartitions keeps the watermark only if partitions are of one time: a change of another time changes other rows as well.
