@@ -45,7 +45,14 @@ func (e *Engine) admit(ctx context.Context, v *catalog.View) error {
 	if err != nil {
 		return err
 	}
-	return admitted(p)
+	if err := admitted(p); err != nil {
+		return err
+	}
+	set, err := e.views(ctx)
+	if err != nil {
+		return err
+	}
+	return marked(set, p)
 }
 
 // admitted refuses a plan with everything that is against it.

@@ -143,6 +143,46 @@ func TestStreamingStatements(t *testing.T) {
 	})
 }
 
+// What is late is decided for each commit to a source in its turn, which a streaming view does not give: no statement puts a watermark over
+// one, and it is not put there by making a table's place a view's.
+func TestWatermarksAreOverTables(t *testing.T) {
+	place, state := laketest.NewPlace(t, laketest.DuckDB), t.TempDir()
+	s := start(t, place, options{stream: true, state: state})
+	s.exec(`CREATE TABLE t (k INTEGER, ts TIMESTAMP)`, `CREATE TABLE d (k INTEGER, name VARCHAR)`, `CREATE TABLE u (k INTEGER, ts TIMESTAMP)`)
+	s.run(`CREATE STREAMING MATERIALIZED VIEW a AS SELECT k, ts FROM lake.main.t;
+		CREATE STREAMING MATERIALIZED VIEW b AS SELECT a.k, a.ts, name FROM lake.main.a JOIN lake.main.d USING (k)`)
+	for _, sql := range []string{
+		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'ts') AS SELECT k, ts FROM lake.main.a`,
+		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'a.ts', watermark_delay = '1s') AS SELECT k, ts FROM lake.main.a`,
+		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 't.ts, a.ts') AS SELECT a.k, t.ts, a.ts AS ats FROM lake.main.a JOIN lake.main.t USING (k)`,
+		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'ts') AS SELECT a.k, t.ts FROM lake.main.a JOIN lake.main.t USING (k) WHERE a.ts IS NOT NULL`,
+		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'ts') AS WITH q AS (SELECT * FROM lake.main.a) SELECT k FROM q WHERE ts IN (SELECT ts FROM q)`,
+		`ALTER STREAMING MATERIALIZED VIEW b SET (watermark_column = 'ts')`,
+		`ALTER STREAMING MATERIALIZED VIEW b SET (watermark_column = 'a.ts', watermark_delay = '1 minute')`,
+	} {
+		_, err := s.try(sql)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != fault.InvalidOption || !strings.Contains(f.Message, "main.a is a streaming view") || f.Hint == "" {
+			t.Errorf("%s: %v", sql, err)
+		}
+		if strings.HasPrefix(sql, "CREATE") && f != nil && !strings.HasPrefix(sql[f.Position:], "watermark_column") {
+			t.Errorf("%s: the place is %d", sql, f.Position)
+		}
+	}
+	// Beside one, and below one, a table may have it.
+	s.run(`CREATE STREAMING MATERIALIZED VIEW beside WITH (watermark_column = 'u.ts') AS SELECT a.k, u.ts FROM lake.main.a JOIN lake.main.u USING (k);
+		ALTER STREAMING MATERIALIZED VIEW a SET (watermark_column = 'ts', watermark_delay = '1 hour')`)
+	s.exec(`INSERT INTO t VALUES (1, '2026-01-01 00:00:00')`, `INSERT INTO u VALUES (1, '2026-01-01 00:00:01')`)
+	s.follows("beside", `SELECT a.k, u.ts FROM lake.main.a JOIN lake.main.u USING (k)`)
+
+	s.exec(`DROP TABLE u`)
+	s.comes("beside", "SCHEMA_BLOCKED")
+	s.run(`CREATE STREAMING MATERIALIZED VIEW u AS SELECT k, ts FROM lake.main.t`)
+	s.until("it says why", func() bool { return strings.Contains(s.stream("beside")["reason"], "is a streaming view now") })
+	s.comes("beside", "SCHEMA_BLOCKED")
+	s.run(`DROP STREAMING MATERIALIZED VIEW u CASCADE`)
+}
+
 // What cannot be a streaming view makes nothing.
 func TestStreamingRefusals(t *testing.T) {
 	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})

@@ -66,7 +66,7 @@ func (m *member) open(ctx context.Context, k making) (p point, there bool, err e
 	if err != nil {
 		return p, false, err
 	}
-	if err := m.bind(k.set); err != nil {
+	if err := m.bind(k.set, k.mode); err != nil {
 		return p, false, err
 	}
 	now := k.view.Published
@@ -116,8 +116,8 @@ func (m *member) openState(ctx context.Context) error {
 	return nil
 }
 
-// bind finds the tables that are read as they are now.
-func (m *member) bind(set *catalog.Set) error {
+// bind finds the tables that are read as they are now. A streaming view may have taken the place of one whose changes must come one by one.
+func (m *member) bind(set *catalog.Set, mode string) error {
 	now := map[string]catalog.Table{}
 	for _, t := range set.Tables {
 		now[t.UUID] = t
@@ -134,6 +134,10 @@ func (m *member) bind(set *catalog.Set) error {
 		up := set.ByUUID(t.UUID)
 		if in.stream = up != nil && up.Kind == catalog.Streaming; !in.stream {
 			continue
+		}
+		if in.reading.Position >= 0 || mode == Future {
+			return fault.SourceChanged.Newf("%s, which view %s reads, is a streaming view now: it publishes the changes of several commits as one, and neither a watermark nor initial_mode = 'future' goes over that", t.Name, m.name()).
+				WithHint("make the table again, or drop the view")
 		}
 		in.pick = in.pick[:0]
 		for _, c := range in.reading.Columns {
