@@ -114,7 +114,8 @@ func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", `\0`)
 }
 
-// Claim makes this server the owner of all the views, or of none. Views whose row is gone do not hinder it.
+// Claim makes this server the owner of all the views, or of none. Views whose row is gone do not hinder it. If a new view has brought together
+// views of several servers that live, one of the servers is given them all: the others hand over theirs here.
 func (v *Streams) Claim(ctx context.Context, uuids []string) ([]string, error) {
 	var live map[string]bool
 	if v.live != nil {
@@ -124,40 +125,27 @@ func (v *Streams) Claim(ctx context.Context, uuids []string) ([]string, error) {
 		}
 	}
 	me := v.me()
-	look := func(tx metadata.Tx) (owned, free []string, err error) {
+	var d division
+	look := func(tx metadata.Tx) error {
 		records, err := streamRows(ctx, tx, "")
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, uuid := range uuids {
-			r, there := records[uuid]
-			switch mine := r.ServerID == me.ServerID; {
-			case !there:
-			case mine && r.Fence == me.Fence:
-				owned = append(owned, uuid)
-			case r.ServerID == "", mine && r.Fence < me.Fence, !mine && !live[r.ServerID]:
-				free = append(free, uuid)
-			default:
-				return nil, nil, nil // somebody works on it
-			}
-		}
-		return owned, free, nil
-	}
-	var owned, free []string
-	err := v.s.db.View(ctx, func(tx metadata.Tx) (err error) {
-		owned, free, err = look(tx)
+		d = divide(records, uuids, me, live)
 		return err
-	})
-	if err != nil || len(free) == 0 {
-		return owned, err
 	}
-	err = v.s.db.Update(ctx, func(tx metadata.Tx) (err error) {
-		if owned, free, err = look(tx); err != nil {
+	if err := v.s.db.View(ctx, look); err != nil || len(d.free) == 0 && len(d.given) == 0 {
+		return d.owned, err
+	}
+	err := v.s.db.Update(ctx, func(tx metadata.Tx) error {
+		if err := look(tx); err != nil {
 			return err
 		}
-		for _, uuid := range free {
-			if _, err = tx.Exec(ctx, `UPDATE {M}vega_streams SET server_id = $2, fence = $3 WHERE uuid = $1`, uuid, me.ServerID, me.Fence); err != nil {
-				return err
+		for _, to := range []struct {
+			uuids []string
+			owner Owner
+		}{{d.free, me}, {d.given, d.keeper}} {
+			for _, uuid := range to.uuids {
+				if _, err := tx.Exec(ctx, `UPDATE {M}vega_streams SET server_id = $2, fence = $3 WHERE uuid = $1`, uuid, to.owner.ServerID, to.owner.Fence); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -165,7 +153,43 @@ func (v *Streams) Claim(ctx context.Context, uuids []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(owned, free...), nil
+	return append(d.owned, d.free...), nil
+}
+
+// division is how views that belong together are divided among servers, as one of them sees it.
+type division struct {
+	owned, free []string // all of them, if nobody else works on any
+	given       []string // that are handed over
+	keeper      Owner    // to whom
+}
+
+func divide(records map[string]stream.Record, uuids []string, me Owner, live map[string]bool) (d division) {
+	d.keeper = me
+	others := false
+	for _, uuid := range uuids {
+		r, there := records[uuid]
+		switch mine := r.ServerID == me.ServerID; {
+		case !there:
+		case mine && r.Fence == me.Fence:
+			d.owned = append(d.owned, uuid)
+		case r.ServerID == "", mine && r.Fence < me.Fence, !mine && !live[r.ServerID]:
+			d.free = append(d.free, uuid)
+		case mine: // a later life of this server works on it
+			return division{}
+		default:
+			others = true
+			if of := (Owner{r.ServerID, r.Fence}); of.ServerID < d.keeper.ServerID || of.ServerID == d.keeper.ServerID && of.Fence > d.keeper.Fence {
+				d.keeper = of
+			}
+		}
+	}
+	switch {
+	case !others:
+		return d
+	case d.keeper == me:
+		return division{} // the others hand over
+	}
+	return division{given: d.owned, keeper: d.keeper}
 }
 
 // Rebind writes the sources of a view.

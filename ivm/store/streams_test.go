@@ -135,9 +135,18 @@ func TestClaims(t *testing.T) {
 		claim(two, []string{b}, b, "gone")
 		claim(one, []string{a, c}, c, a)
 		claim(one, nil, b, c)
+		// What two servers have comes together: one of them hands over, and the other has all.
+		joins := w.streaming("joins", stream.Backfill)
+		claim(one, nil, a, b, joins)
+		claim(two, nil, a, b, joins)
+		claim(two, nil, a, b, joins)
+		if r := w.record(b); r.ServerID != "one" || r.Fence != 1 {
+			w.t.Errorf("what was handed over is %q's, %d", r.ServerID, r.Fence)
+		}
+		claim(one, []string{a, b, joins}, a, b, joins)
 		// A later life of the server takes over what the earlier one had; that one has nothing any more.
 		later := server("one", 2)
-		claim(later, []string{a, c}, a, c)
+		claim(later, []string{a, b, c, joins}, a, b, c, joins)
 		claim(one, nil, a)
 		// Whose lease is over loses everything.
 		delete(live, "one")

@@ -165,7 +165,8 @@ type Views interface {
 	// Save writes what the owner has to say of a view: the observed part of its row, if the row still has the owner's fence.
 	// It is no error if the row is gone.
 	Save(ctx context.Context, r Record) error
-	// Claim makes this server the owner of views that have none, or one that does not live; it gives those that it owns now.
+	// Claim makes this server the owner of views that belong together and have none, or one that does not live; it gives those that it owns
+	// now. If several servers that live have some of them, one of these is to have all: the others' are handed over by their claims.
 	Claim(ctx context.Context, uuids []string) (owned []string, err error)
 	// Rebind writes the view's sources after a table was made again under its name.
 	Rebind(ctx context.Context, uuid string, sources []catalog.Source) error

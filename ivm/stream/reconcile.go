@@ -174,6 +174,7 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 				continue
 			}
 			there[v.UUID] = true
+			owned := owned || s.c.Mine(r) // what cannot be begun yet is no reason to end what runs
 			sl := s.slots[v.UUID]
 			if sl == nil {
 				if !owned {
@@ -243,7 +244,14 @@ func (s *Supervisor) claim(ctx context.Context, component []*catalog.View, recor
 		}
 		return false
 	}
-	return len(owned) == len(uuids)
+	if len(owned) < len(uuids) {
+		return false
+	}
+	if slices.ContainsFunc(uuids, func(u string) bool { r := records[u]; return r.ServerID != "" && !s.c.Mine(r) }) {
+		s.tell(nil) // what their owner published last is to be read when it can publish nothing any more
+		return false
+	}
+	return true
 }
 
 // act does what was decided for a view.
