@@ -154,12 +154,12 @@ func makeSelfSigned(dir, certFile, keyFile string, hosts []string) error {
 		Subject:      pkix.Name{CommonName: "vega-flight"},
 		NotBefore:    now.Add(-time.Hour),
 		NotAfter:     now.Add(selfSignedLife),
-		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		// Its own issuer, so that a client can name the file as its root.
-		IsCA: true, BasicConstraintsValid: true,
-		DNSNames:    []string{"localhost"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		// Its own issuer, so that a client can name the file as its root; no authority, which rustls takes for no server's certificate.
+		BasicConstraintsValid: true,
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	if name, err := os.Hostname(); err == nil {
 		t.DNSNames = append(t.DNSNames, name)
