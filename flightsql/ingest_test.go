@@ -1,14 +1,20 @@
 package flightsql
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
+	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/vegadb/vega-flight/fault"
 )
@@ -168,4 +174,39 @@ func TestIngestAMillionRows(t *testing.T) {
 		t.Fatalf("%d, %v", n, err)
 	}
 	equal(t, "sum", strings.Join(c.must("SELECT sum(i)::BIGINT, count(DISTINCT s)::INTEGER FROM million")[0], " "), "499999500000 1000")
+}
+
+// Some clients read one answer to a load and no more.
+func TestAFailedIngestHasNoAnswerButItsError(t *testing.T) {
+	h := open(t)
+	c := h.client("ann")
+	c.must("CREATE TABLE l (a BIGINT)")
+	command, err := anypb.New(&pb.CommandStatementIngest{
+		Table: "l", TableDefinitionOptions: &flightsql.TableDefinitionOptions{IfNotExist: ifNotExistCreate, IfExists: ifExistsFail},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := proto.Marshal(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := c.Client.Client.DoPut(c.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := table(t, ints("a"), `[{"a": 1}]`)
+	w := flight.NewRecordWriter(stream, ipc.WithSchema(rows.Schema()))
+	w.SetFlightDescriptor(&flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: cmd})
+	if err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Close(), stream.CloseSend()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := stream.Recv()
+	if answer != nil {
+		t.Errorf("answered %v", answer)
+	}
+	wants(t, err, fault.ObjectExists)
 }

@@ -101,7 +101,10 @@ func (f *front) DoPut(stream flight.FlightService_DoPutServer) error {
 		return fault.InvalidParameter.Newf("the stream's first message has no descriptor")
 	}
 	in.first = first
-	return f.FlightServer.DoPut(in)
+	if err := f.FlightServer.DoPut(in); err != nil {
+		return err
+	}
+	return in.flush()
 }
 
 // checked is a stream of messages whose metadata is fit for the library.
@@ -109,6 +112,23 @@ type checked struct {
 	flight.FlightService_DoPutServer
 	messages messageCheck
 	first    *flight.FlightData // was looked at and is given once more
+	answer   *flight.PutResult  // waits until nothing can fail any more
+}
+
+// Send keeps an answer back. The library answers a failed ingest with a number of rows before the error, and clients that read one
+// answer only take it for success.
+func (c *checked) Send(answer *flight.PutResult) error {
+	err := c.flush()
+	c.answer = answer
+	return err
+}
+
+func (c *checked) flush() error {
+	answer := c.answer
+	if c.answer = nil; answer == nil {
+		return nil
+	}
+	return c.FlightService_DoPutServer.Send(answer)
 }
 
 // Recv gives the next message.
