@@ -141,6 +141,9 @@ func (x *analyzer) checkName(ref ObjectRef) error {
 		if takenSchema[lower(ref.Schema)] || lower(ref.Schema) == lower(x.gate.config.Lake) {
 			return fault.ReservedName.Newf("a schema cannot be called %s", ref.Schema).At(at)
 		}
+		if f := new(fault.Error); errors.As(oneLine(ref.Schema), &f) {
+			return f.At(at)
+		}
 	case ScalarMacro, TableMacroObject:
 		if reservedName[lower(name)] {
 			return fault.ReservedName.Newf("%s is a function of every lake", name).At(at)

@@ -6,11 +6,22 @@ import (
 	"github.com/vegadb/vega-flight/fault"
 )
 
-// CheckTableName refuses names of tables and views that could be taken for a file's, whoever makes them.
+// CheckTableName refuses names of tables and views that could be taken for a file's, or that nothing could read, whoever makes them.
 func CheckTableName(name string) error {
+	if err := oneLine(name); err != nil {
+		return err
+	}
 	if fileLike(name) {
 		return fault.ReservedName.Newf("the name %s could be taken for a file's", name).
 			WithHint("names must not have slashes, wildcards or the endings of data files")
+	}
+	return nil
+}
+
+// oneLine refuses names with line breaks: plans say these as several names, and what a statement reads could not be told from them.
+func oneLine(name string) error {
+	if strings.ContainsAny(name, "\n\r") {
+		return fault.ReservedName.Newf("the name %q has a line break; names of tables, views and schemas have one line", name)
 	}
 	return nil
 }

@@ -101,6 +101,9 @@ func (n planNode) collect(out []scanned) ([]scanned, error) {
 	table, _ := n.Extra["Table"].(string)
 	function, _ := n.Extra["Function"].(string)
 	switch {
+	case n.Extra["Table"] != nil && table == "": // a name with line breaks comes as a list of its lines, without the empty ones
+		return nil, fault.StatementForbidden.Newf("a table whose name, or whose schema's, has a line break cannot be read").
+			WithHint("rename it: ALTER TABLE … RENAME TO …")
 	case table != "":
 		parts := splitName(table)
 		if len(parts) != 3 {
