@@ -14,7 +14,7 @@ func TestExplainStreaming(t *testing.T) {
 	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})
 	s.exec(`CREATE TABLE t (k INTEGER, v BIGINT, ts TIMESTAMP, s STRUCT(x INTEGER))`, `CREATE TABLE "Other T" (k INTEGER, note VARCHAR)`,
 		`CREATE VIEW big AS SELECT k, v FROM t WHERE v > 10`, `CREATE MACRO twice(x) AS x * 2`, `CREATE VIEW wild AS SELECT k, random() AS r FROM t`,
-		`CREATE SCHEMA other`, `CREATE TABLE other.t (k INTEGER)`)
+		`CREATE TABLE shapes (k INTEGER, g GEOMETRY)`, `CREATE SCHEMA other`, `CREATE TABLE other.t (k INTEGER)`)
 
 	rows := s.run(`EXPLAIN STREAMING SELECT b.k, twice(sum(v)) AS s, o.note FROM big b LEFT JOIN "Other T" o USING (k) GROUP BY ALL HAVING count(*) > 1`)
 	var got []string
@@ -67,6 +67,7 @@ func TestExplainStreaming(t *testing.T) {
 		`EXPLAIN STREAMING SELECT k FROM t TABLESAMPLE 10%`:                       "SAMPLE",
 		`EXPLAIN STREAMING SELECT x.k FROM t x POSITIONAL JOIN other.t y`:         "POSITIONAL_JOIN",
 		`EXPLAIN STREAMING SELECT k, time '10:00'::TIMETZ AS z FROM t`:            "UNSTABLE_TYPE",
+		`EXPLAIN STREAMING SELECT k, g FROM shapes`:                               "UNSTABLE_TYPE",
 		`EXPLAIN STREAMING (SELECT k FROM t)`:                                     "",
 		`EXPLAIN STREAMING SELECT k FROM t WHERE k = '101'::BIT::INTEGER`:         "",
 		`EXPLAIN STREAMING SELECT DISTINCT ON (k) k, v FROM t ORDER BY k, v`:      "",

@@ -3,6 +3,7 @@ package bind
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/refresh"
+	"github.com/vegadb/vega-flight/ivm/row"
 )
 
 // Binder binds in sessions of one lake.
@@ -82,14 +84,28 @@ func (b *Binder) Bind(ctx context.Context, s any, query string) (refresh.Bound, 
 func columns(bound []gate.Column) ([]catalog.Column, error) {
 	out := make([]catalog.Column, len(bound))
 	for i, c := range bound {
-		if c.LakeType == "" {
-			why, instead := types.Why(c.Type)
-			return nil, fault.UnstableType.Newf("column %q has the type %s, which the lake does not keep unchanged: %s", c.Name, c.Type, why).
+		if why, instead := unkept(c); why != "" {
+			return nil, fault.UnstableType.Newf("column %q has the type %s, which a view does not keep unchanged: %s", c.Name, c.Type, why).
 				WithHint("%s", instead)
 		}
 		out[i] = catalog.Column{Name: c.Name, Type: c.LakeType}
 	}
 	return out, nil
+}
+
+// unkept says why a view cannot have a column of the type.
+func unkept(c gate.Column) (why, instead string) {
+	if c.LakeType == "" {
+		return types.Why(c.Type)
+	}
+	if t, err := row.ParseType(c.LakeType); err == nil && hasGeometry(t) {
+		return "the statistics of its files are not written for views", "cast it to VARCHAR, or let the view have what is computed from it"
+	}
+	return "", ""
+}
+
+func hasGeometry(t row.Type) bool {
+	return t.Kind == row.Geometry || slices.ContainsFunc(t.Children, hasGeometry)
 }
 
 // sources adds to the bound names what survives a rename: the ids of tables and columns.

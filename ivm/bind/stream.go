@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/vegadb/vega-flight/ducklake/gate"
-	"github.com/vegadb/vega-flight/ducklake/types"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/plan"
@@ -27,7 +26,7 @@ func (b *Binder) Stream(ctx context.Context, s any, query string, o ddl.Options)
 	if err != nil {
 		return nil, err
 	}
-	reasons := unkept(bound.Columns)
+	reasons := refused(bound.Columns)
 	var sources []*plan.Source
 	for _, src := range stored {
 		known, err := streamSource(src)
@@ -68,12 +67,11 @@ func streamSource(src catalog.Source) (*plan.Source, error) {
 	return out, nil
 }
 
-// unkept are the result's columns whose types the lake does not keep.
-func unkept(columns []gate.Column) []plan.Reason {
+// refused are the result's columns whose types a view does not keep.
+func refused(columns []gate.Column) []plan.Reason {
 	var out []plan.Reason
 	for _, c := range columns {
-		if c.LakeType == "" {
-			why, instead := types.Why(c.Type)
+		if why, instead := unkept(c); why != "" {
 			out = append(out, plan.Reason{Code: plan.UnstableType, Position: plan.NoPosition,
 				Message: fmt.Sprintf("column %q has the type %s: %s", c.Name, c.Type, why), Hint: instead})
 		}
