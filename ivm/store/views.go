@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/fault"
@@ -79,7 +80,41 @@ func (s *Store) Facts(ctx context.Context, tx metadata.Tx) (catalog.Facts, error
 	}
 	c, err := s.lakeTables(ctx, tx, f.Revision)
 	f.Tables, f.PlainViews, f.Schemas = c.tables, c.plain, c.schemas
+	if err != nil {
+		return f, err
+	}
+	f.Rows, err = withoutDropped(ctx, tx, f.Rows, f.Tables)
 	return f, err
+}
+
+// DropEntry is the kind of the journal's entries that name views to be dropped: their tables go first, then in one transaction their rows and the
+// entry.
+const DropEntry = "drop views"
+
+// withoutDropped leaves out the rows of views whose table a drop has dropped that is not through with the rows.
+func withoutDropped(ctx context.Context, tx metadata.Tx, rows []catalog.Row, tables []catalog.Table) ([]catalog.Row, error) {
+	there := make(map[string]bool, len(tables))
+	for _, t := range tables {
+		there[t.UUID] = true
+	}
+	gone := func(r catalog.Row) bool { return !there[r.UUID] }
+	if !slices.ContainsFunc(rows, gone) {
+		return rows, nil
+	}
+	entries, err := tx.Query(ctx, `SELECT payload FROM {M}vega_journal WHERE kind = $1`, DropEntry)
+	if err != nil {
+		return nil, err
+	}
+	for _, values := range entries {
+		var r metadata.Row
+		r.Take(values)
+		payload := r.Text()
+		if r.Err() != nil {
+			return nil, r.Err()
+		}
+		rows = slices.DeleteFunc(rows, func(row catalog.Row) bool { return gone(row) && strings.Contains(payload, row.UUID) })
+	}
+	return rows, nil
 }
 
 // lakeTables reads the lake's tables unless those of the schema version are known.

@@ -12,10 +12,8 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/store"
 )
-
-// dropKind is the journal's name for drops of views.
-const dropKind = "drop views"
 
 // dropping is one table of a journaled drop.
 type dropping struct {
@@ -35,7 +33,7 @@ func (s *Sink) Drop(ctx context.Context, views []*catalog.View) error {
 	}
 	s.drops.Lock()
 	defer s.drops.Unlock()
-	e := maintain.Entry{ID: uuid.NewString(), Kind: dropKind, Payload: string(payload), Owner: s.owner()}
+	e := maintain.Entry{ID: uuid.NewString(), Kind: store.DropEntry, Payload: string(payload), Owner: s.owner()}
 	if err := s.db.Update(ctx, func(tx metadata.Tx) error { return maintain.WriteEntry(ctx, tx, e) }); err != nil {
 		return err
 	}

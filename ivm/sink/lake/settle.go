@@ -8,6 +8,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/ivm/catalog"
+	"github.com/vegadb/vega-flight/ivm/store"
 )
 
 // Settle finishes the drops that this server or dead ones left, and removes tables that dead servers were building.
@@ -34,7 +35,7 @@ func (s *Sink) Settle(ctx context.Context) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if e.Kind == dropKind && (e.Owner.ServerID == me || dead(e.Owner.ServerID)) {
+		if e.Kind == store.DropEntry && (e.Owner.ServerID == me || dead(e.Owner.ServerID)) {
 			s.Log.Info("finishing a drop that was interrupted", "entry", e.ID, "server", e.Owner.ServerID)
 			errs = append(errs, s.finishDrop(ctx, e))
 		}
