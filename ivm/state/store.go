@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -24,19 +26,20 @@ import (
 // key group and the key's bytes for a record; a record's bytes and four more for
 // a leaf of a key that has a tree.
 type Store struct {
-	lock     *pebble.Lock // of the folder; not the database's, which may end without letting go of it
-	db       *pebble.DB
-	opts     *pebble.Options
-	dir      string
-	fs       vfs.FS
-	tables   []*Table
-	mu       sync.Mutex
-	frontier []byte
-	broken   error
-	flight   *Checkpoint // captured and not settled
-	number   uint16      // of the newest table
-	named    []fact      // what the next checkpoint says first: its stamp, and the numbers of tables that are new
-	runs     int         // of files that were written beside the database
+	lock       *pebble.Lock // of the folder; not the database's, which may end without letting go of it
+	db         *pebble.DB
+	opts       *pebble.Options
+	dir        string
+	fs         vfs.FS
+	tables     []*Table
+	mu         sync.Mutex
+	frontier   []byte
+	broken     error
+	background background
+	flight     *Checkpoint // captured and not settled
+	number     uint16      // of the newest table
+	named      []fact      // what the next checkpoint says first: its stamp, and the numbers of tables that are new
+	runs       int         // of files that were written beside the database
 }
 
 // StoreOptions says where and how a store is.
@@ -79,7 +82,10 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 	}
 	// A file that is damaged or gone is an error for whoever reads it; Pebble would end the process for it.
-	s.opts.EventListener = &pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) { slog.Error("pebble: " + i.String()) }}
+	s.opts.EventListener = &pebble.EventListener{
+		DataCorruption:  func(i pebble.DataCorruptionInfo) { slog.Error("pebble: " + i.String()) },
+		BackgroundError: s.background.failed, FlushEnd: s.background.flushed,
+	}
 	for i := range s.opts.Levels {
 		s.opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		s.opts.Levels[i].BlockSize = 4 << 10
@@ -97,6 +103,9 @@ func OpenStore(o StoreOptions) (*Store, error) {
 func (s *Store) open(stamp string) (err error) {
 	defer func() { s.caught(recover(), &err) }()
 	if err := s.sweep(); err != nil {
+		return err
+	}
+	if err := s.room(0); err != nil { // what is in the log has to become a table, and Pebble does not return before
 		return err
 	}
 	if s.lock, err = pebble.LockDirectory(s.dir, s.fs); err == nil {
@@ -244,6 +253,24 @@ func (s *Store) facts(frontier []byte) []fact {
 	return out
 }
 
+// background hears of what fails behind the back of the database. Pebble tries a flush again without a pause, as long as the disk is full: here it
+// gets one, and the first failure alone is said, until a flush succeeds.
+type background struct{ failures atomic.Int32 }
+
+func (b *background) failed(err error) {
+	n := b.failures.Add(1)
+	if n == 1 {
+		slog.Error("pebble: in the background: " + err.Error())
+	}
+	time.Sleep(min(time.Millisecond<<min(n, 10), time.Second))
+}
+
+func (b *background) flushed(i pebble.FlushInfo) {
+	if i.Err == nil {
+		b.failures.Store(0)
+	}
+}
+
 // storeLogger passes on what Pebble has to say.
 type storeLogger struct{}
 
@@ -287,10 +314,8 @@ func (s *Store) Err() error {
 	return s.broken
 }
 
-// Room says fault.DiskFull when the disk has no room for any checkpoint.
-func (s *Store) Room() error { return s.room(0) }
-
-// room refuses to begin what the disk has no room for: Pebble does not survive to meet its end.
+// room says fault.DiskFull when the disk has no room for a checkpoint: what it has no room for is not begun, since Pebble does not survive to meet
+// its end.
 func (s *Store) room(n int) error {
 	if u, err := s.fs.GetDiskUsage(s.dir); err == nil && u.AvailBytes < uint64(n)+64<<20 {
 		return fault.DiskFull.Newf("a checkpoint of %d bytes and 64 MiB to spare do not fit into the %d bytes of disk that are left at %s", n, u.AvailBytes, s.dir)

@@ -60,9 +60,6 @@ func (m *member) open(ctx context.Context, k making) (p point, there bool, err e
 			err = m.openState(ctx)
 		}
 	}
-	if err == nil {
-		err = m.store.Room() // or all that is done now would be for nothing
-	}
 	if err != nil {
 		return p, false, err
 	}
