@@ -114,6 +114,9 @@ func (b *builder) run() error {
 
 // dropStored drops the views and macros: their texts may mean something else now.
 func (b *builder) dropStored() error {
+	if o := b.old; o.loaded && len(o.views)+len(o.macros)+len(o.broken)+len(o.badMacro) == 0 {
+		return nil // there are none, and to ask for functions takes longer than all else
+	}
 	lake := literal(b.gate.config.Lake)
 	rows, err := b.in.admin.Rows(b.ctx, `SELECT 'VIEW', schema_name, view_name FROM duckdb_views() WHERE database_name = `+lake+` AND NOT internal
 		UNION ALL SELECT DISTINCT CASE function_type WHEN 'table_macro' THEN 'MACRO TABLE' ELSE 'MACRO' END, schema_name, function_name
@@ -155,6 +158,9 @@ func (b *builder) schemas() error {
 			if err := b.exec(fmt.Sprintf("CREATE SCHEMA %s.%s", ident(lake), ident(name))); err != nil {
 				return err
 			}
+		}
+		if b.old.loaded && b.old.schemas[lower(name)] != "" && have[lower(name)] {
+			continue // it has them
 		}
 		n, err := b.in.admin.Rows(b.ctx, fmt.Sprintf(`SELECT count(*) FROM duckdb_functions() WHERE database_name = %s AND schema_name = %s
 			AND function_name = 'snapshots'`, literal(lake), literal(name)))
