@@ -17,6 +17,7 @@ type attempt struct {
 func (s *Supervisor) giveUp(a *attempt) {
 	if m := a.made.Swap(nil); m != nil {
 		s.end(m)
+		s.c.unhold(m)
 	}
 }
 

@@ -51,9 +51,27 @@ func (c *Config) make(ctx context.Context, k making, to target, say func(State, 
 		err = m.catchUp(ctx, to)
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.close())
+		err = errors.Join(err, m.close())
+		c.unhold(m)
+		return nil, err
 	}
 	return m, nil
+}
+
+// unholdWait bounds how long letting go of a hold may take when nobody waits for it.
+const unholdWait = 10 * time.Second
+
+// unhold lets go of what is held for a member that ends before anything of its generation was published: the next attempt begins at the sources
+// as they are then, and perhaps there is none for a long time.
+func (c *Config) unhold(m *member) {
+	if m.view.Published.Generation >= m.generation {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), unholdWait)
+	defer stop()
+	if err := c.Sink.Release(ctx, m.holder()); err != nil {
+		c.Log.Warn("what was held for a streaming view that was not made", "view", m.name(), "error", err)
+	}
 }
 
 // load computes the content of a new generation, or of one whose state is lost.
@@ -100,7 +118,7 @@ func (m *member) resume(ctx context.Context, p point) error {
 		if err != nil {
 			return err
 		}
-		if l.to == m.served.Frontier {
+		if l.to >= m.served.Frontier {
 			l.clock = m.served.Clock
 		}
 		if err := m.follow(ctx, l); err != nil {
@@ -113,7 +131,7 @@ func (m *member) resume(ctx context.Context, p point) error {
 
 // leap is the next one of a member by itself.
 func (m *member) leap(ctx context.Context, to place) (*leap, error) {
-	l := &leap{to: to.frontier, clock: m.clock, published: to.published, cluster: []*member{m}}
+	l := &leap{to: max(to.frontier, m.frontier), clock: m.clock, published: to.published, cluster: []*member{m}}
 	if m.frontier >= to.frontier {
 		return l, nil
 	}

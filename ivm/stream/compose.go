@@ -54,17 +54,22 @@ func (s *Supervisor) release(which func(uuid string) bool) (out []*member) {
 		if !slices.ContainsFunc(s.membersOf(g), which) {
 			continue
 		}
+		views := s.membersOf(g) // also those that it has let go and that were not heard of yet
 		var rest []*member
 		for _, m := range g.halt() {
 			if which(m.view.UUID) {
 				out = append(out, m)
-				s.mu.Lock()
-				delete(s.groupOf, m.view.UUID)
-				s.mu.Unlock()
 			} else {
 				rest = append(rest, m)
 			}
 		}
+		s.mu.Lock()
+		for _, uuid := range views {
+			if which(uuid) {
+				delete(s.groupOf, uuid)
+			}
+		}
+		s.mu.Unlock()
 		delete(s.groups, g)
 		s.idle = append(s.idle, rest...)
 	}
@@ -165,7 +170,7 @@ func (s *Supervisor) whole(ctx context.Context, members []*member) (out []*membe
 			s.park(ctx, m)
 			if sl := s.slots[m.view.UUID]; sl != nil {
 				s.abandon(sl) // a next generation that is built beside it: the member that is made again may be of that one
-				sl.phase, sl.beside, sl.due = Absent, 0, time.Time{}
+				sl.phase, sl.live, sl.beside, sl.due = Absent, nil, 0, time.Time{}
 				sl.say(Recovering, Reason{Message: waitsForViews})
 			}
 			continue

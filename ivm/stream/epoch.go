@@ -25,7 +25,7 @@ func (g *group) epoch(ctx context.Context) (worked bool, err error) {
 				continue // what it reads was dropped with its table
 			}
 			if _, err := m.heal(ctx); err != nil {
-				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
+				g.drop(m, stepped(err)) // from its checkpoint on, it finds what was written
 			}
 		}
 	}
@@ -193,6 +193,12 @@ func (g *group) next(ctx context.Context) (*leap, error) {
 		p.rows, p.bytes = 0, 0 // only at the others' frontier is it known which snapshot shows their results
 	}
 	commits, err := g.log.since(ctx, low, to)
+	if t := trouble(err); err != nil && t.clean { // what came between is gone
+		for _, m := range l.cluster {
+			g.drop(m, t)
+		}
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -31,11 +31,13 @@ type group struct {
 	done chan struct{}
 	once sync.Once
 
-	mu      sync.Mutex
-	tables  map[int64]bool // that are read and are no streaming views; never changed, but others take its place
-	results map[int64]bool // that are written; likewise
-	at      place          // of the members, when all that they had was published
-	placed  chan struct{}  // closed when that is known
+	// Of the members that there were at first, also of those that were let go: until that is heard of, they count as here.
+	tables  map[int64]bool // that are read and are no streaming views
+	results map[int64]bool // that are written
+
+	mu     sync.Mutex
+	at     place         // of the members, when all that they had was published
+	placed chan struct{} // closed when that is known
 }
 
 // report is what a group has to say of one of its members, which it has let go.
@@ -52,28 +54,16 @@ func newGroup(c *Config, log *commitLog, tell func(any), members []*member) *gro
 		c: c, log: log, tell: tell, members: members,
 		poke: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), placed: make(chan struct{}),
 	}
-	g.concern()
+	g.tables, g.results = map[int64]bool{}, map[int64]bool{}
+	for _, m := range members {
+		m.base(g.tables)
+		g.results[m.view.Table.ID] = true
+		if log.wrote(m.view.Table.ID) > m.result.Mark().Snapshot {
+			g.foreign.Store(true) // while it was in no group, or its group before was ended, nobody was told
+		}
+	}
 	g.note()
 	return g
-}
-
-// concern notes which tables concern the members that there are.
-func (g *group) concern() {
-	tables, results := map[int64]bool{}, map[int64]bool{}
-	for _, m := range g.members {
-		m.base(tables)
-		results[m.view.Table.ID] = true
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.tables, g.results = tables, results
-}
-
-// concerns are the tables that members read, without streaming views, and those that they write.
-func (g *group) concerns() (tables, results map[int64]bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.tables, g.results
 }
 
 // wake says that there may be work.
@@ -108,6 +98,9 @@ func (g *group) where(ctx context.Context) (place, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.at
+	if at == (place{}) {
+		return place{}, errMoved // the last member has gone
+	}
 	at.frontier = g.log.reached(at.frontier, g.tables)
 	return at, nil
 }
@@ -167,7 +160,7 @@ func (g *group) run(ctx context.Context) {
 			wait = min(max(2*wait, 50*time.Millisecond), 5*time.Second)
 			g.c.Log.Warn("streaming views cannot go on", "views", g.names(), "error", err, "again in", wait)
 			for _, m := range g.members {
-				g.tell(stalled{m.view.UUID, err})
+				g.tell(stalled{m, err})
 				m.announce = true
 			}
 		} else {
@@ -265,7 +258,7 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 		m.trim()
 		if well && m.announce && !m.waiting() && !m.erring() {
 			m.announce = false
-			g.tell(running{m.view.UUID, m.generation, m.after})
+			g.tell(running{m})
 		}
 		more = more || again
 	}
@@ -301,7 +294,6 @@ func (g *group) drop(m *member, r report) {
 		left = append(left, x)
 	}
 	g.members = left
-	g.concern()
 	for _, r := range reports {
 		if err := r.m.close(); err != nil {
 			g.c.Log.Warn("closing a streaming view", "view", r.m.name(), "error", err)

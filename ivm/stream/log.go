@@ -62,6 +62,15 @@ func (l *commitLog) extend(ctx context.Context, to int64) ([]Commit, error) {
 	return added, nil
 }
 
+// skip goes on at a snapshot. What came before is not known any more.
+func (l *commitLog) skip(to int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.began, l.from, l.newest, l.commits = to, to, to, nil
+	clear(l.touched)
+	clear(l.foreign)
+}
+
 // reached is how far who has a frontier and follows these tables is: at the head if none of them was touched since.
 func (l *commitLog) reached(frontier int64, tables map[int64]bool) int64 {
 	l.mu.Lock()

@@ -73,7 +73,8 @@ type Sink interface {
 	// Refile rewrites files of the results that are mostly of rows that are gone, in one lake snapshot that changes no content, with all that
 	// Publish does. Without such files it does nothing, and gives nothing. ErrMoved says that others moved the rows meanwhile.
 	Refile(ctx context.Context, c Commitment) ([]Published, error)
-	// Reflect records frontiers that have moved without a change of the content. It makes no snapshot, and newer publications win.
+	// Reflect records frontiers that have moved without a change of the content. It makes no snapshot. What it is not the owner of, or of which
+	// something else is published by now, is an error as it is of Publish.
 	Reflect(ctx context.Context, moved []Change) error
 	// Hold keeps what is needed to follow each table (by id) from a snapshot on, in place of what was held for the view before;
 	// fault.HistoryExpired when that is gone.

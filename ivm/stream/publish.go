@@ -209,7 +209,7 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 			}
 			foreign, err := m.heal(ctx)
 			if err != nil {
-				g.drop(m, report{state: Recovering, cause: err, again: true, clean: true})
+				g.drop(m, stepped(err)) // from its checkpoint on, it finds what was written
 			}
 			any = any || foreign || err != nil
 		}
@@ -250,7 +250,12 @@ func (g *group) reflect(ctx context.Context) error {
 	for _, m := range still {
 		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m)})
 	}
-	if err := g.c.Sink.Reflect(ctx, moved); err != nil {
+	err := g.c.Sink.Reflect(ctx, moved)
+	if code := fault.CodeOf(err); code == fault.RefreshConflict || code == fault.Fenced {
+		_, err = g.refused(ctx, still, err)
+		return err
+	}
+	if err != nil {
 		return err
 	}
 	now := time.Now()

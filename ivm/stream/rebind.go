@@ -56,12 +56,14 @@ func rebound(sources []catalog.Source, set *catalog.Set) (out []catalog.Source, 
 }
 
 // letGo ends what a view that has been paused for too long holds in the lake.
-func (s *Supervisor) letGo(ctx context.Context, sl *slot, now time.Time) {
+func (s *Supervisor) letGo(ctx context.Context, sl *slot, v *catalog.View, now time.Time) {
 	if sl.state != Paused || sl.heldUntil.IsZero() || now.Before(sl.heldUntil) {
 		return
 	}
-	if err := s.c.Sink.Release(ctx, holder(sl.uuid, sl.generation)); err != nil {
-		return // in a second again
+	for _, generation := range []int64{v.Published.Generation, sl.generation} { // the next one may have been given up
+		if err := s.c.Sink.Release(ctx, holder(sl.uuid, generation)); err != nil {
+			return // in a second again
+		}
 	}
 	sl.heldUntil = time.Time{}
 	s.c.Log.Warn("a streaming view was paused for longer than its max_hold; its history may expire", "uuid", sl.uuid)

@@ -26,40 +26,41 @@ type (
 		reason Reason
 	}
 	stalled struct {
-		uuid string
-		err  error
+		m   *member
+		err error
 	}
-	running struct {
-		uuid       string
-		generation int64
-		after      int64
-	}
+	running struct{ m *member }
 )
 
 // hear takes one piece of news.
 func (s *Supervisor) hear(ctx context.Context, n any) {
 	switch n := n.(type) {
 	case report:
-		s.gone(n.m.view.UUID)
-		if sl := s.slots[n.m.view.UUID]; sl != nil {
-			sl.block(n)
-			s.c.Log.Warn("a streaming view was stopped", "view", n.m.name(), "state", sl.state, "error", n.cause)
+		sl := s.slots[n.m.view.UUID]
+		if sl == nil || sl.live != n.m {
+			if sl != nil && sl.live == nil && n.m.generation == sl.generation {
+				sl.clean = sl.clean || n.clean
+			}
+			return // it was let go for another reason before this was heard, and another one may be in its place
 		}
+		s.gone(n.m.view.UUID)
+		sl.block(n)
+		s.c.Log.Warn("a streaming view was stopped", "view", n.m.name(), "state", sl.state, "error", n.cause)
 	case said:
 		if sl := s.slots[n.uuid]; sl != nil && sl.build == n.build && sl.phase == Building {
 			sl.say(n.state, n.reason)
 		}
 	case stalled:
-		if sl := s.slots[n.uuid]; sl != nil && sl.phase == Live {
+		if sl := s.slots[n.m.view.UUID]; sl != nil && sl.live == n.m {
 			sl.say(Recovering, reasonOf(n.err))
 		}
 	case running:
-		if sl := s.slots[n.uuid]; sl != nil && sl.phase == Live {
+		if sl := s.slots[n.m.view.UUID]; sl != nil && sl.live == n.m {
 			sl.tries = 0
-			sl.boundary = n.after
+			sl.boundary = n.m.after
 			sl.say(Running, Reason{})
 			sl.unsaved = true
-			s.forget(ctx, n.uuid, n.generation)
+			s.forget(ctx, sl.uuid, n.m.generation)
 		}
 	case built:
 		s.take(ctx, n)
@@ -107,6 +108,7 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 	if m.erring() && !m.mending {
 		r := rowFailed(m)
 		s.end(m)
+		s.c.unhold(m)
 		if sl.beside == 0 {
 			sl.block(r)
 		} else {
@@ -127,7 +129,7 @@ func (s *Supervisor) take(ctx context.Context, b built) {
 	for _, x := range old {
 		s.end(x)
 	}
-	sl.phase, sl.figures = Live, &m.figures
+	sl.phase, sl.live, sl.figures = Live, m, &m.figures
 	if m.erring() {
 		sl.say(Failed, reasonOf(rowFailed(m).cause))
 	}
@@ -183,7 +185,7 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 				sl = s.adopt(v, r)
 			}
 			s.act(ctx, sl, v, r, Decide(s.wantedOf(ctx, v, r, owned), sl.observed(now)))
-			s.letGo(ctx, sl, now)
+			s.letGo(ctx, sl, v, now)
 		}
 	}
 	for _, uuid := range slices.Collect(maps.Keys(s.slots)) {
@@ -191,6 +193,7 @@ func (s *Supervisor) reconcile(ctx context.Context) {
 			s.act(ctx, s.slots[uuid], nil, Record{}, Decide(Wanted{}, s.slots[uuid].observed(now)))
 		}
 	}
+	maps.DeleteFunc(s.asked, func(uuid string, _ time.Time) bool { return !there[uuid] })
 	if !s.swept {
 		s.swept = true
 		s.c.sweep(func(uuid string) bool { _, ok := records[uuid]; return ok })
@@ -317,6 +320,7 @@ func (s *Supervisor) stopSlot(ctx context.Context, sl *slot, checkpoint bool) {
 	if sl.phase != Live {
 		return
 	}
+	sl.live = nil
 	for _, m := range s.release(func(u string) bool { return u == sl.uuid }) {
 		if checkpoint {
 			s.park(ctx, m)

@@ -24,6 +24,7 @@ type slot struct {
 	clean    bool // the state on disk is of no use
 	mending  bool // it was restarted: rows without a value do not stop it
 
+	live    *member // in a group, which has it; nil: none is
 	figures *Figures
 
 	build  int64 // number of the build; answers of others do not count
@@ -60,7 +61,7 @@ func (sl *slot) block(r report) {
 	if sl.state == Running && time.Since(sl.since) >= steady {
 		sl.shortages = 0
 	}
-	sl.phase, sl.beside = Blocked, 0
+	sl.phase, sl.live, sl.beside = Blocked, nil, 0
 	sl.clean = sl.clean || r.clean
 	sl.due = time.Time{}
 	state := r.state

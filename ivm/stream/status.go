@@ -22,8 +22,7 @@ func (s *Supervisor) Status(uuid string) (Status, bool) {
 	if ok && st.Figures != nil {
 		st.Frontier = st.Figures.Frontier.Load()
 		if g := s.groupOf[uuid]; g != nil && st.Frontier > 0 {
-			tables, _ := g.concerns()
-			st.Frontier = s.log.reached(st.Frontier, tables)
+			st.Frontier = s.log.reached(st.Frontier, g.tables)
 		}
 		if v := s.latest.ByUUID(uuid); v != nil {
 			if at := s.log.wrote(v.Table.ID); at > st.Figures.Seen.Load() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/eval"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -165,6 +166,10 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 		return false
 	}
 	added, err := s.log.extend(ctx, head)
+	if fault.CodeOf(err) == fault.HistoryExpired {
+		s.missed(head)
+		return true
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			s.c.Log.Warn("the lake's newest commits cannot be read", "error", err)
@@ -179,14 +184,13 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 		}
 	}
 	for g := range s.groups {
-		tables, results := g.concerns()
-		for id := range tables {
+		for id := range g.tables {
 			if _, ok := touched[id]; ok {
 				g.wake()
 				break
 			}
 		}
-		for id := range results {
+		for id := range g.results {
 			if t, ok := touched[id]; ok && !t.Ours && t.Rows {
 				g.foreign.Store(true)
 				g.wake()
@@ -204,6 +208,18 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 		}
 	}
 	return look
+}
+
+// missed goes on at a snapshot when what came before is gone: the lake could not be asked for longer than its history is kept. Whom that
+// concerns finds out: who has to know what came between is made anew, and every result may have been written to.
+func (s *Supervisor) missed(head int64) {
+	s.c.Log.Warn("commits of the lake were missed: its history was expired meanwhile", "after", s.log.head(), "before", head)
+	s.log.skip(head)
+	for g := range s.groups {
+		g.foreign.Store(true)
+		g.wake()
+	}
+	s.moved.fire()
 }
 
 func merge(a, b Touch) Touch {

@@ -193,7 +193,7 @@ func (o Results) unchanged(ctx context.Context, c stream.Commitment) ([]stream.P
 		if err != nil {
 			return nil, err
 		}
-		if p.Epoch != m.Epoch || p.Generation != m.Generation {
+		if p.Epoch != m.Epoch || p.Generation != m.Generation { // since then, or the view is gone
 			return nil, fault.RefreshConflict.Newf("view %s is at generation %d, epoch %d, not %d, %d", m.View, p.Generation, p.Epoch, m.Generation, m.Epoch)
 		}
 		out[i] = stream.Published{Snapshot: p.Snapshot, Epoch: p.Epoch, Generation: p.Generation, At: p.At}

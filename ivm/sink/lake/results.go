@@ -76,7 +76,7 @@ func (o Results) Release(ctx context.Context, uuid string) error {
 	return o.s.db.Update(ctx, func(tx metadata.Tx) error { return maintain.ReleaseHolds(ctx, tx, uuid) })
 }
 
-// Reflect records frontiers that have moved without a change of the content.
+// Reflect records frontiers that have moved without a change of the content, of all views or of none.
 func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 	if len(moved) == 0 {
 		return nil
@@ -92,6 +92,11 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 			if err != nil {
 				return err
 			}
+			if n == 0 {
+				if err := o.unpublished(ctx, tx, c); err != nil {
+					return err
+				}
+			}
 			any = any || n > 0
 		}
 		if !any {
@@ -99,6 +104,15 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 		}
 		return o.s.Store.Touch(ctx, tx) // no snapshot says that what is known of the views is old
 	})
+}
+
+// unpublished says why there is nothing published as a change says that it is: something else is, or the view is gone, which is no error.
+func (o Results) unpublished(ctx context.Context, tx metadata.Tx, c stream.Change) error {
+	p, found, err := publish.ReadPublished(ctx, tx, c.UUID)
+	if err != nil || !found {
+		return err
+	}
+	return fault.RefreshConflict.Newf("view %s is at generation %d, epoch %d, not %d, %d", c.View, p.Generation, p.Epoch, c.Generation, c.Epoch)
 }
 
 // owned says whether all the views are this server's still.

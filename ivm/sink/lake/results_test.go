@@ -74,11 +74,16 @@ func TestReflect(t *testing.T) {
 		must(t, err)
 		old := b.change(nil)
 		must(t, w.publish([]*view{b}, w.universe(b, 5)))
-		moved := []stream.Change{a.change(nil), old}
+		gone := old
+		gone.UUID = "of a view that was dropped"
+		moved := []stream.Change{a.change(nil), gone, old}
 		for i := range moved {
 			moved[i].Frontier = catalog.Frontier{SourceVersion: 77}
 		}
-		must(t, w.results.Reflect(w.ctx, moved))
+		if err := w.results.Reflect(w.ctx, moved); fault.CodeOf(err) != fault.RefreshConflict {
+			t.Errorf("a frontier over a newer publication: %v", err)
+		}
+		must(t, w.results.Reflect(w.ctx, moved[:2]))
 		if now := w.head(); now != head+1 {
 			t.Errorf("snapshot %d became %d", head, now)
 		}
