@@ -59,7 +59,10 @@ func (l *loading) relate(ctx context.Context, node, source int, from Contents) (
 		q.Layout, q.SQL = l.graph.nodes[node].out.Layout, l.graph.nodes[node].rows.selection()+r.filter()
 	}
 	taken := false
-	fields := project(q.Layout, upTo(len(rows.Types))...)
+	var fields *projection
+	if counted {
+		fields = project(q.Layout, upTo(len(rows.Types))...)
+	}
 	batch, weights := &zset.Batch{}, []int64(nil)
 	err := from.Summary(q, func(b *zset.Batch) error {
 		taken = true
