@@ -125,7 +125,7 @@ $(CLIENTS)/java/.installed: integration/clients/java/pom.xml
 	@mkdir -p $(@D)
 	if command -v mvn >/dev/null; then mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(@D)) && touch $@; else echo "no Maven: the JDBC driver is not tested"; fi
 
-$(CLIENTS)/rust/.built: $(wildcard integration/clients/rust/*.toml integration/clients/rust/*.lock integration/clients/rust/src/*.rs)
+$(CLIENTS)/rust/.built: $(wildcard integration/clients/rust/*.toml integration/clients/rust/*.lock integration/clients/rust/src/*.rs integration/clients/rust/src/bin/*.rs)
 	@mkdir -p $(@D)
 	if command -v cargo >/dev/null; then cargo build -q --locked --manifest-path integration/clients/rust/Cargo.toml --target-dir $(@D) && touch $@; else echo "no Rust: arrow-rs is not tested"; fi
 

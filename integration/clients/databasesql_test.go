@@ -133,6 +133,7 @@ func (s *servers) databaseSQLByArrow(t *testing.T) {
 	d.is(1, "SELECT id FROM sql_arrow WHERE id < ? AND note = ?", 2, "a")
 	d.is("9.5", "SELECT amount FROM sql_arrow WHERE id = ?", 1)
 	d.is("2026-01-02 03:04:05 +0000 UTC", "SELECT sold_at FROM sql_arrow WHERE id = ?", 1)
+	d.fails("invalid value", "SELECT 1 WHERE ?::INTEGER = 1", 1)
 	d.fails("unknown builder", "SELECT id FROM sql_arrow WHERE sold_at > ?", time.Now())
 	d.is("<nil>", "SELECT sold_at FROM sql_arrow WHERE id = ?", 2)
 	tx, err := d.BeginTx(t.Context(), nil)
