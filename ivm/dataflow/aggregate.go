@@ -39,6 +39,7 @@ type Function struct {
 	SeparatorNull bool
 	Quantile      Quantile
 	Result        row.Type
+	Of            row.Type // of the values that are added up, where the rows may have sums of them; its zero value is the argument's
 }
 
 // Quantile is the constant of quantile functions; a DECIMAL one is Integral / Scaling.

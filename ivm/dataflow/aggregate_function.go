@@ -194,6 +194,9 @@ func (b *aggregateBuilder) function(f *Function) (value, error) {
 func (b *aggregateBuilder) sum(name string, f *Function, col cell) (value, error) {
 	t := col.kind
 	v := &sumValue{average: name == "avg", type_: t, result: f.Result, scale: 1}
+	if f.Of.Kind != row.Null {
+		v.type_ = f.Of
+	}
 	switch {
 	case isFloat(t):
 		a := b.accumulate("floats", f, &sumFloats{cell: col}).(*sumFloats)

@@ -175,45 +175,50 @@ func (g *grouping) sum(b *zset.Batch) error {
 	return g.err()
 }
 
-func (a *aggregate) summary() *Summary {
+func (a *aggregate) summary(int) *Summary {
 	if a.summed == nil && len(a.sets) == 1 && a.spec.Sets == nil {
 		g := a.sets[0]
 		if s := g.summarise(a.spec.from); s != nil {
 			a.summed = s
-			fields := make([]int, len(g.set))
-			for i := range fields {
-				fields[i] = i
-			}
-			g.summed = project(s.Layout, fields...)
+			g.summed = project(s.Layout, upTo(len(g.set))...)
 		}
 	}
 	return a.summed
 }
 
-func (a *aggregate) sum(rows *zset.Batch) error { return a.sets[0].sum(rows) }
+func (a *aggregate) summaryKey(int) *projection { return a.sets[0].summed }
+
+func (a *aggregate) sum(_ context.Context, _ *Epoch, _ int, rows *zset.Batch) error {
+	return a.sets[0].sum(rows)
+}
 
 // summary is that of every shard.
-func (s *sharded) summary() *Summary {
+func (s *sharded) summary(input int) *Summary {
 	for _, p := range s.parts {
-		if x, ok := p.(summarised); !ok || x.summary() == nil {
+		if x, ok := p.(summarised); !ok || x.summary(input) == nil {
 			return nil
 		}
 	}
-	return s.parts[0].(summarised).summary()
+	return s.parts[0].(summarised).summary(input)
+}
+
+func (s *sharded) summaryKey(input int) *projection {
+	return s.parts[0].(summarised).summaryKey(input)
 }
 
 // sum gives each shard the rows of its groups, many at once: the keys are the first fields, as they are.
-func (s *sharded) sum(rows *zset.Batch) error {
+func (s *sharded) sum(ctx context.Context, e *Epoch, input int, rows *zset.Batch) error {
 	if s.gathered == nil {
-		s.gathered = &gathered{sums: true}
+		s.gathered = newGathered(len(s.routers))
 	}
+	s.gathered.sums[input] = true
 	keys := zset.New(row.NewLayout())
-	s.parts[0].(*aggregate).sets[0].summed.all(keys, rows)
-	r := s.routers[0]
+	s.summaryKey(input).all(keys, rows)
+	r := s.routers[input]
 	r.hashes = keys.Layout.HashAll(r.hashes[:0], keys.Words, keys.Len(), keys.Heap)
-	s.spread(0, rows, r.hashes, nil)
+	s.spread(input, rows, r.hashes, nil)
 	if s.gathered.words < gatheredWords {
 		return nil
 	}
-	return s.settle(context.Background(), &Epoch{}) // neither is looked at
+	return s.settle(ctx, e)
 }

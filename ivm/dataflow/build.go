@@ -233,7 +233,7 @@ func (b *builder) build(n plan.Node) (int, error) {
 	case *plan.Temporal:
 		return b.temporal(n)
 	case *plan.Join:
-		return b.join(n, nil)
+		return b.join(n, nil, [2]bool{})
 	case *plan.Aggregate:
 		return b.aggregate(n)
 	case *plan.DistinctRows:

@@ -11,7 +11,7 @@ import (
 
 // aggregate prepares rows of group keys, shown values, arguments, filters and orders.
 func (b *builder) aggregate(n *plan.Aggregate) (int, error) {
-	in, over, err := b.aggregateInput(n)
+	in, over, of, err := b.aggregateInput(n)
 	if err != nil {
 		return 0, err
 	}
@@ -29,14 +29,28 @@ func (b *builder) aggregate(n *plan.Aggregate) (int, error) {
 			return nil, err
 		}
 		spec.Name = name
+		for i := range of {
+			spec.Functions[i].Of = of[i]
+		}
 		return NewAggregate(spec, t)
 	})
 }
 
 // aggregateInput builds the input, and gives the aggregation over its columns: of a join only those that are read, which keeps the join's
-// state small.
-func (b *builder) aggregateInput(n *plan.Aggregate) (in int, over *plan.Aggregate, err error) {
-	var read []plan.Expr
+// state small. of are the types of the values that functions add up, where there may be sums of them instead.
+func (b *builder) aggregateInput(n *plan.Aggregate) (in int, over *plan.Aggregate, of []row.Type, err error) {
+	if in, over, of, err = b.joinOfSums(n); over != nil || err != nil {
+		return in, over, of, err
+	}
+	in, move, err := b.columnsRead(n.Input, readBy(n))
+	if err != nil || move == nil {
+		return in, n, nil, err
+	}
+	return in, overColumns(n, move), nil, nil
+}
+
+// readBy is all that an aggregation reads of its input.
+func readBy(n *plan.Aggregate) (read []plan.Expr) {
 	read = append(read, n.Groups...)
 	for _, a := range n.Aggs {
 		read = append(append(read, a.Args...), a.Filter)
@@ -44,10 +58,11 @@ func (b *builder) aggregateInput(n *plan.Aggregate) (in int, over *plan.Aggregat
 			read = append(read, o.Expr)
 		}
 	}
-	in, move, err := b.columnsRead(n.Input, read)
-	if err != nil || move == nil {
-		return in, n, err
-	}
+	return read
+}
+
+// overColumns is the aggregation with its expressions moved.
+func overColumns(n *plan.Aggregate, move func(plan.Expr) plan.Expr) *plan.Aggregate {
 	c := *n
 	c.Groups, c.Aggs = rewritten(n.Groups, move), slices.Clone(n.Aggs)
 	for i := range c.Aggs {
@@ -60,7 +75,7 @@ func (b *builder) aggregateInput(n *plan.Aggregate) (in int, over *plan.Aggregat
 			a.Order[k].Expr = move(a.Order[k].Expr)
 		}
 	}
-	return in, &c, nil
+	return &c
 }
 
 func rewritten(es []plan.Expr, f func(plan.Expr) plan.Expr) []plan.Expr {

@@ -11,8 +11,8 @@ var joinKinds = map[plan.JoinKind]JoinKind{plan.Inner: JoinInner, plan.Left: Joi
 	plan.Anti: JoinAnti, plan.Mark: JoinMark, plan.Single: JoinSingle, plan.AsOf: JoinInner, plan.AsOfLeft: JoinLeft}
 
 // join splits the conditions: those that equate values of the two sides become keys, the others are asked of each pair. output
-// are the columns that it gives; nil is all.
-func (b *builder) join(n *plan.Join, output []int) (int, error) {
+// are the columns that it gives; nil is all. sums says of which sides only sums are asked for.
+func (b *builder) join(n *plan.Join, output []int, sums [2]bool) (int, error) {
 	left, err := b.node(n.Left)
 	if err != nil {
 		return 0, err
@@ -77,10 +77,15 @@ func (b *builder) join(n *plan.Join, output []int) (int, error) {
 		routes = [][]plan.Expr{keys[0][:n], keys[1][:n]}
 	}
 	return b.sharded(n, "join", []int{left, right}, routes, func(name string, t Tables) (Operator, error) {
-		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked, Compared: equal, Output: output}
+		spec := JoinSpec{Kind: joinKinds[n.Kind], NullSafe: nullSafe, NullAware: asked, Compared: equal, Output: output, Sums: sums}
 		both, err := sides()
 		if err != nil {
 			return nil, err
+		}
+		for i, in := range []plan.Node{n.Left, n.Right} {
+			if sums[i] {
+				spec.summaries[i] = b.joinSummary(in, keys[i], both[i], summedOf(i, len(l.Types), len(r.Types), output))
+			}
 		}
 		spec.Left, spec.Right = both[0], both[1]
 		if spec.Predicate, err = b.pairs(l, r, others, n.Residual); err != nil {

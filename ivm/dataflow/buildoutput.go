@@ -17,10 +17,10 @@ func (b *builder) ofJoin(n plan.Node, j *plan.Join, exprs []plan.Expr, pred plan
 		}
 	}
 	if pred == nil && len(columns) == len(exprs) {
-		return b.join(j, columns)
+		return b.join(j, columns, [2]bool{})
 	}
 	output := columnsIn(append(exprs[:len(exprs):len(exprs)], pred))
-	in, err := b.join(j, output)
+	in, err := b.join(j, output, [2]bool{})
 	if err != nil {
 		return 0, err
 	}

@@ -15,13 +15,15 @@ const gatheredWords = 1 << 22
 type gathered struct {
 	groups [state.Groups][]*zset.Batch // of each input
 	words  int
-	sums   bool // they are of a summary
+	sums   []bool // of each input: they are of a summary
 }
+
+func newGathered(inputs int) *gathered { return &gathered{sums: make([]bool, inputs)} }
 
 // gather keeps rows of an input by their key group.
 func (s *sharded) gather(ctx context.Context, input int, rows *zset.Batch) error {
 	if s.gathered == nil {
-		s.gathered = &gathered{}
+		s.gathered = newGathered(len(s.routers))
 	}
 	if err := s.hash(ctx, input, rows); err != nil {
 		return err
@@ -73,8 +75,8 @@ func (s *sharded) settle(ctx context.Context, e *Epoch) error {
 					continue
 				}
 				var err error
-				if g.sums {
-					err = s.parts[i].(summarised).sum(b)
+				if g.sums[input] {
+					err = s.parts[i].(summarised).sum(ctx, &mine, input, b)
 				} else {
 					err = s.parts[i].(Loader).Load(ctx, &mine, input, b)
 				}

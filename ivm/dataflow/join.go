@@ -42,6 +42,11 @@ type JoinSpec struct {
 	Compared  int
 	// Closings say when rows of the left and of the right can go; nil is never. They need a predicate.
 	Closings [2]*JoinClosing
+	// Sums say of each side that whoever reads the output reads nothing but sums and counts of its fields that are in the output. Those
+	// have wider types there, and rows of the side may be replaced by others that have the same sums. It needs Output, and joins of pairs
+	// without predicate.
+	Sums      [2]bool
+	summaries [2]*Summary // what gives the numbers of each key of such sides; nil: not known
 	// Output are the fields to give, as positions in the left's fields, the right's (not for Semi, Anti, Mark) and the mark;
 	// nil is all.
 	Output []int
@@ -62,6 +67,9 @@ func NewJoin(name string, s JoinSpec, t Tables) (Loader, error) {
 	}
 	if s.NullAware && s.Kind != JoinMark {
 		return nil, fmt.Errorf("dataflow: join %s is null-aware and gives no mark", name)
+	}
+	if s.Sums != [2]bool{} && (s.Output == nil || s.Kind > JoinFull || s.Predicate != nil) {
+		return nil, fmt.Errorf("dataflow: join %s gives no sums", name)
 	}
 	switch {
 	case s.Kind == JoinSingle:

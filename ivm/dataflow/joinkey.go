@@ -71,7 +71,11 @@ func (j *keyJoin) narrow(s *JoinSpec) [2]*row.Layout {
 			}
 		}
 		first += len(l.Types)
-		if len(fields) < len(l.Types) {
+		switch {
+		case s.Sums[n]:
+			j.sides[n].sums, j.sides[n].summary = newSums(l, fields), s.summaries[n]
+			inputs[n] = j.sides[n].sums.layout
+		case len(fields) < len(l.Types):
 			inputs[n] = j.sides[n].keep(l, fields)
 		}
 	}
@@ -169,9 +173,42 @@ func (j *keyJoin) Load(ctx context.Context, e *Epoch, i int, rows *zset.Batch) e
 	return j.sides[i].load(ctx, e, rows, j.rules[i][unmatched])
 }
 
+// emits is exact where keys have many rows; to find every key's partner is as dear as what it saves where they have few.
+func (j *keyJoin) emits() int {
+	left, right := &j.sides[0], &j.sides[1]
+	packed(left.table, right.table)
+	n := left.pending.Len() + right.pending.Len()
+	if !j.pairs || left.table.Keys() > manyKeys {
+		return n
+	}
+	left.table.Each(func(ref state.Ref) bool {
+		if partner, has := right.table.Find(left.table.Key(ref), left.table.Heap()); has {
+			n += left.size(ref) * right.size(partner)
+		} else if j.rules[0][unmatched] {
+			n += left.size(ref)
+		}
+		return true
+	})
+	if j.rules[1][unmatched] {
+		right.table.Each(func(ref state.Ref) bool {
+			if _, has := left.table.Find(right.table.Key(ref), right.table.Heap()); !has {
+				n += right.size(ref)
+			}
+			return true
+		})
+	}
+	return n
+}
+
+// manyKeys is from how many keys on what they are to emit is not counted.
+const manyKeys = 1 << 18
+
 func (j *keyJoin) Emit(_ context.Context, e *Epoch, out *zset.Batch) error {
 	left, right := &j.sides[0], &j.sides[1]
 	packed(left.table, right.table)
+	if e.full == nil && cap(out.Weights) == 0 {
+		roomFor(j, out)
+	}
 	for n := range j.sides {
 		j.sides[n].emitPending(j.asm, n, out)
 	}

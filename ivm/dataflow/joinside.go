@@ -16,10 +16,14 @@ type side struct {
 	equal   []uint64     // null bits of the key fields in which NULL equals nothing
 	table   *state.Table // entries are rows; if counted, the payload is their number
 	counted bool
-	group   int // state.Spec.Group of table
+	sums    *sums // what is counted beside that; nil: nothing
+	group   int   // state.Spec.Group of table
 	number  [1]int64
 
 	narrow *assembler // the fields of a row that are needed, if they are not all
+
+	summary *Summary    // what the content of a side with sums can be loaded from; nil: its rows
+	summed  *projection // the key of a row of it
 
 	pending *zset.Batch // rows without key that were loaded and that Emit must give
 
@@ -42,13 +46,22 @@ type side struct {
 // open makes the side's table. counted is that only the number of rows of a key matters.
 func (s *side) open(name string, in JoinSide, nullSafe []bool, counted bool, t Tables) (err error) {
 	s.ready(in, nullSafe)
-	if s.narrow != nil {
+	switch {
+	case s.sums != nil:
+		s.layout, counted = s.sums.layout, true
+		if s.summary != nil {
+			s.summed = project(s.summary.Layout, upTo(len(s.computed.Layout.Types))...)
+		}
+	case s.narrow != nil:
 		s.layout = s.narrow.layout
-		s.pending = zset.New(s.layout)
 	}
+	s.pending = zset.New(s.layout)
 	spec := state.Spec{Key: s.computed.Layout, Entry: s.layout, Group: s.group}
 	if s.counted = counted; counted {
 		spec.Entry, spec.Payload = nil, 1
+		if s.sums != nil {
+			spec.Payload = s.sums.payload()
+		}
 	}
 	s.table, err = t.Table(name, spec)
 	return err
@@ -85,7 +98,10 @@ func (s *side) prepare(ctx context.Context, e *Epoch, in *zset.Batch) error {
 		return err
 	}
 	s.whole = s.rows
-	if s.narrow != nil {
+	switch {
+	case s.sums != nil:
+		s.rows, s.loose = s.sums.widen(s.sums.rows, s.rows), s.sums.widen(s.sums.loose, s.loose)
+	case s.narrow != nil:
 		s.rows = s.cut(s.narrowRows, s.rows)
 		s.loose = s.cut(s.narrowLoose, s.loose)
 	}
@@ -218,7 +234,11 @@ func (s *side) count() {
 	for i, ref := range s.refs {
 		p := s.table.Payload(ref)
 		before := p[0]
-		p[0] += uint64(s.rows.Weights[i])
+		if s.sums != nil {
+			s.sums.add(p, s.rows.Row(i), s.rows.Weights[i])
+		} else {
+			p[0] += uint64(s.rows.Weights[i])
+		}
 		if after := int64(p[0]); after < 0 {
 			s.below = append(s.below, int32(i))
 		} else if after == 0 {
@@ -290,8 +310,13 @@ func (s *side) weight(i int) int64 {
 	return s.table.Weight(s.refs[i], s.rows.Row(i), s.rows.Heap)
 }
 
-// first readies c for the rows of a key, which come in blocks. Rows that are counted are one block of one row.
+// first readies c for the rows of a key, which come in blocks. Rows that are counted are one block of one row, or of those that stand
+// for their sums.
 func (s *side) first(c *state.Cursor, ref state.Ref) bool {
+	if s.sums != nil {
+		c.Rows, c.Weights, c.N = s.sums.block(s.table.Peek(ref))
+		return true
+	}
 	if s.counted {
 		s.number[0] = int64(s.table.Peek(ref)[0])
 		c.Rows, c.Weights, c.N = nil, s.number[:], 1

@@ -139,10 +139,14 @@ func (s *sharded) Emit(ctx context.Context, e *Epoch, out *zset.Batch) error {
 		return err
 	}
 	s.gathered = nil
-	err := s.each(aloneRows+1, out, func(i int, out *zset.Batch) error {
+	emit := func(i int, out *zset.Batch) error {
 		mine := *e
 		return s.parts[i].(Loader).Emit(ctx, &mine, out)
-	})
+	}
+	if _, ok := s.parts[0].(sized); ok && e.full == nil && out.Len() == 0 && out.Layout.Fixed() {
+		return s.emitBeside(out, emit)
+	}
+	err := s.each(aloneRows+1, out, emit)
 	for i, o := range s.outs { // a content may be much larger than any change
 		s.outs[i] = zset.New(o.Layout)
 	}

@@ -35,44 +35,48 @@ type Contents interface {
 	Size(source int) int64
 }
 
-// summarised is an operator that can be loaded from a summary of its only source.
+// summarised is an operator that can be loaded from a summary of the only source of an input.
 type summarised interface {
 	Loader
-	// summary is what it would take; nil if it needs the rows.
-	summary() *Summary
+	// summary is what it would take for an input; nil if it needs the rows.
+	summary(input int) *Summary
+	// summaryKey are the fields of the summary's rows that say which of them meet.
+	summaryKey(input int) *projection
 	// sum takes rows of the summary in.
-	sum(rows *zset.Batch) error
+	sum(ctx context.Context, e *Epoch, input int, rows *zset.Batch) error
 }
 
-// summed is the operator that a source can be summarised for: nothing else reads the source.
-func (l *loading) summed(source int) (summarised, int) {
+// summed is the operator that a source can be summarised for, and where: nothing else reads the source.
+func (l *loading) summed(source int) (summarised, port) {
 	at := source
 	for {
 		if len(l.readers[at]) != 1 || at == l.graph.last {
-			return nil, 0
+			return nil, port{}
 		}
-		at = l.readers[at][0].node
-		if op, ok := l.graph.nodes[at].op.(summarised); ok && op.summary() != nil {
-			return op, at
+		p := l.readers[at][0]
+		at = p.node
+		if op, ok := l.graph.nodes[at].op.(summarised); ok && op.summary(p.input) != nil {
+			return op, p
 		}
 		if _, ok := l.graph.nodes[at].op.(*mapping); !ok {
-			return nil, 0
+			return nil, port{}
 		}
 	}
 }
 
 // summarise loads a source's only reader from a summary; false says that the rows are to be read.
 func (l *loading) summarise(ctx context.Context, node, source int, from Contents) (bool, error) {
-	op, _ := l.summed(node)
+	op, p := l.summed(node)
 	if op == nil {
 		return false, nil
 	}
-	s := *op.summary()
+	s := *op.summary(p.input)
 	s.Source = source
 	taken := false
 	err := from.Summary(&s, func(rows *zset.Batch) error {
 		taken = true
-		return op.sum(rows)
+		l.epoch.node = p.node
+		return op.sum(ctx, l.epoch, p.input, rows)
 	})
 	if err != nil && !taken && ctx.Err() == nil {
 		return false, nil

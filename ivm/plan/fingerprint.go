@@ -8,7 +8,7 @@ import (
 )
 
 // fingerprintFormat changes when plans that are written alike no longer keep the same state.
-const fingerprintFormat = 2
+const fingerprintFormat = 3
 
 // Fingerprint names the plan by what it means: equal ones keep the same state. Names of results and places in the text are no part of it.
 func (p *Plan) Fingerprint() string {

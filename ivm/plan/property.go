@@ -77,6 +77,7 @@ func (p *Plan) describe(n Node, parent *Info) *Info {
 		}
 	}
 	i.stateOf(in)
+	p.boundOfSums(n)
 	return i
 }
 

@@ -57,8 +57,11 @@ func (t *Table) FillRefs(refs []Ref, entries *zset.Batch) {
 				t.filling = f
 				*f = filling{places: f.places, spare: f.spare}
 			}
-			f.pieces = append(f.pieces, piece{})
-			k = len(f.pieces) - 1
+			p := piece{}
+			if k = len(f.pieces); k > 0 { // there are many rows: it will be full
+				p.refs, p.words = make([]Ref, 0, pieceRows), make([]uint64, 0, pieceRows*t.ew)
+			}
+			f.pieces = append(f.pieces, p)
 		}
 		n := min(len(refs)-from, pieceRows-f.pieces[k].n)
 		f.pieces[k].refs = append(f.pieces[k].refs, refs[from:from+n]...)

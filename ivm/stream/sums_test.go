@@ -59,6 +59,12 @@ func TestSumsAreBackfilledByAQuery(t *testing.T) {
 			if n := source.given.Load(); n != 6 { // each was asked for a sample, too
 				t.Errorf("%d queries were answered", n)
 			}
+			l.view("joined", `SELECT t."k 2" AS k, sum(m.v) AS s, avg(m.v) AS a, count(*) AS n FROM many m JOIN "a.b"."t's" t ON m.g = t.id GROUP BY 1`)
+			l.view("padded", `SELECT t."k 2" AS k, sum(m.v) AS s, count(m.v) AS n FROM (FROM many WHERE label <> 'label 1') m FULL JOIN "a.b"."t's" t ON m.v = t.id GROUP BY 1`)
+			l.check()
+			if n := source.given.Load(); n != 8 { // of the joins one side comes from a query
+				t.Errorf("%d queries were answered", n)
+			}
 			l.view("total", "SELECT sum(n) AS n, sum(s) AS s FROM sums")
 			for _, sql := range []string{
 				`INSERT INTO "a.b"."t's" SELECT i, 'k' || i % 9, i, i, i FROM range(9000, 9100) r(i)`, `DELETE FROM "a.b"."t's" WHERE "k 2" = 'k1'`,
