@@ -218,6 +218,52 @@ func TestCallerGoesAway(t *testing.T) {
 	}
 }
 
+// SHOW JOB that waits answers with the job's end. Who gives it up leaves the job alone.
+func TestShowJobWaits(t *testing.T) {
+	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})
+	s.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t SELECT i % 10, i FROM range(2000) r(i)`)
+	s.run(`CREATE MATERIALIZED VIEW v AS ` + long + ` WITH NO DATA`)
+	j := s.submit(`REFRESH MATERIALIZED VIEW v`)
+	wait := `SHOW JOB '` + j.ID + `' WITH (wait = true)`
+	ctx, cancel := context.WithCancel(t.Context())
+	given, shown := make(chan error, 1), make(chan rows, 1)
+	go func() {
+		_, err := s.tryAs(ctx, s.caller, wait)
+		given <- err
+	}()
+	go func() {
+		r, err := s.tryAs(t.Context(), s.caller, wait)
+		if err != nil {
+			t.Error(err)
+		}
+		shown <- r
+	}()
+	for j.State != job.Running {
+		var err error
+		if j, err = s.engine.Wait(t.Context(), j.ID, j.Seq()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-given; !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	if r := s.run(`SHOW JOB '` + j.ID + `'`)[0]; r["state"] != "RUNNING" {
+		t.Errorf("after somebody gave the waiting up: %v", r)
+	}
+	bob := ivm.Caller{Principal: "bob", Session: s.session}
+	if _, err := s.tryAs(t.Context(), bob, wait); fault.CodeOf(err) != fault.JobNotFound {
+		t.Errorf("somebody else's job: %v", err)
+	}
+	s.run(`CANCEL JOB '` + j.ID + `'`)
+	if r := <-shown; len(r) != 1 || r[0]["state"] != "CANCELLED" || r[0]["finished_at"] == "" {
+		t.Errorf("%v", r)
+	}
+	if r := s.run(wait)[0]; r["state"] != "CANCELLED" {
+		t.Errorf("a job that has ended: %v", r)
+	}
+}
+
 // DROP while a refresh runs ends the refresh.
 func TestDropDuringRefresh(t *testing.T) {
 	s := start(t, laketest.NewPlace(t, laketest.DuckDB), options{})

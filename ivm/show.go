@@ -63,6 +63,11 @@ func (e *Engine) show(ctx context.Context, c Caller, stmt ddl.Statement) (Result
 		if err != nil {
 			return Result{}, place(err, s.IDOffset)
 		}
+		if s.Options.Bool("wait", false) && !j.State.Ended() {
+			if j, err = e.jobs.Done(ctx, j.ID); err != nil {
+				return Result{}, err
+			}
+		}
 		return jobTable.result(c.reading(j)...), nil
 	case *ddl.ExplainStreaming:
 		return e.explain(ctx, c, s)

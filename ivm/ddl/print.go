@@ -171,7 +171,7 @@ func (s *ShowJobs) String() string {
 	return t + " LIMIT " + strconv.FormatInt(s.Limit, 10)
 }
 
-func (s *ShowJob) String() string { return s.Verb() + " " + QuoteString(s.ID) }
+func (s *ShowJob) String() string { return s.Verb() + " " + QuoteString(s.ID) + with(s.Options) }
 
 func (s *CancelJob) String() string { return s.Verb() + " " + QuoteString(s.ID) }
 

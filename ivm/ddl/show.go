@@ -88,12 +88,15 @@ func (c *cursor) showJobs() Statement {
 	return s
 }
 
-// showJob parses SHOW JOB 'id'.
+// showJob parses SHOW JOB 'id' [WITH (wait = true)].
 func (c *cursor) showJob() Statement {
 	c.expect("SHOW", "JOB")
 	s := &ShowJob{}
 	s.ID, s.IDOffset = c.text("the job's id as a string")
-	c.finish("the end of the statement")
+	if c.accept("WITH") {
+		s.Options = c.options(JobOptions, s.Verb())
+	}
+	c.finish("WITH or the end of the statement")
 	return s
 }
 

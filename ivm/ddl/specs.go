@@ -42,6 +42,12 @@ var RefreshOptions = []OptionSpec{
 		Doc: "The lake snapshot to refresh from instead of the newest; it may be older than the present content."},
 }
 
+// JobOptions are the options of SHOW JOB.
+var JobOptions = []OptionSpec{
+	{Name: "wait", Kind: Bool, Default: "false",
+		Doc: "Whether to answer when the job has ended. Giving the statement up ends the waiting only."},
+}
+
 // StreamingOptions are the options of a streaming view.
 var StreamingOptions = []OptionSpec{
 	initialMode,

@@ -177,6 +177,7 @@ type ShowJobs struct {
 type ShowJob struct {
 	ID       string
 	IDOffset int
+	Options  Options // wait
 }
 
 // CancelJob is CANCEL JOB 'id'.

@@ -189,19 +189,19 @@ class Job(Generic[T]):
         return self._ask(session)
 
     def _ask(self, session: Session) -> dict[str, Any] | None:
-        """Asks until the job has ended, less and less often; a server that is away may come back."""
+        """Waits at the server for the job's end; a server that is away may come back."""
         pause, away_since = 0.02, None
         while True:
             try:
-                row = session.rows(f"SHOW JOB {text(self._id)}")[0]
+                row = session.rows(f"SHOW JOB {text(self._id)} WITH (wait = true)")[0]
+            except WaitTimeoutError:  # the time that the connection gives each call
+                away_since = None
             except ServerUnavailableError:
                 away_since = away_since or time.monotonic()
                 if session.closed or time.monotonic() - away_since > _PATIENCE:
                     raise
             else:
-                away_since = None
-                if row["state"] in _WORDS:
-                    return _ended(row)
+                return _ended(row)
             time.sleep(pause)
             pause = min(pause * 1.5, 0.5)
 
