@@ -18,3 +18,15 @@ func TestJoinsWithLimitedRows(t *testing.T) {
 		c.want(`SELECT count(*) FROM (SELECT a, count(*) AS n FROM facts GROUP BY a ORDER BY n DESC, a DESC LIMIT 10) s JOIN few USING (a)`, "0")
 	}
 }
+
+// Right and full ASOF joins end, also where the lake is to have one thread. DuckDB then waited for itself for ever.
+func TestASOFJoinsEnd(t *testing.T) {
+	p := laketest.NewPlace(t, laketest.DuckDB)
+	p.Config.Threads = 1
+	c := connect(t, p.Open(t))
+	c.exec(`CREATE TABLE a (k INTEGER, v INTEGER)`)
+	c.exec(`CREATE TABLE b AS SELECT 1 AS k, 1 AS v`)
+	for _, kind := range []string{"RIGHT", "FULL"} {
+		c.want(`SELECT * FROM a ASOF `+kind+` JOIN b ON a.k = b.k AND a.v >= b.v`, "NULL|NULL|1|1")
+	}
+}

@@ -203,10 +203,27 @@ func (l *Lake) attach(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := l.secondThread(ctx); err != nil {
+		return err
+	}
 	if l.place.postgres != "" {
 		return l.attachPostgres(ctx)
 	}
 	return l.attachFile(ctx)
+}
+
+// secondThread gives DuckDB one if it has only one, as on a machine with one core: an ASOF RIGHT or FULL JOIN then waits for itself, and
+// neither ends nor can be interrupted.
+func (l *Lake) secondThread(ctx context.Context) error {
+	rows, err := l.keep.Rows(ctx, `SELECT current_setting('threads')`)
+	if err != nil {
+		return err
+	}
+	if n, _ := rows[0][0].(int64); n > 1 {
+		return nil
+	}
+	_, err = l.keep.Exec(ctx, `SET GLOBAL threads = 2`)
+	return err
 }
 
 func (l *Lake) attachFile(ctx context.Context) error {

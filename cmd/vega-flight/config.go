@@ -31,7 +31,7 @@ type Config struct {
 	StateDir       string `name:"state-dir" usage:"folder of this server's own for the state of streaming views (default: beside an embedded catalog, or in the user's state folder for a PostgreSQL one)"`
 	MemoryLimit    string `name:"memory-limit" usage:"DuckDB's memory limit, such as '8GB' (default: DuckDB's, 80 % of the machine)"`
 	MemoryCeiling  string `name:"memory-ceiling" usage:"resident memory of the whole process; statements that lead above it fail; 0 is no ceiling (default: 90 % of the machine's or the cgroup's)"`
-	Threads        int    `name:"threads" usage:"DuckDB's worker threads (default: one a core)"`
+	Threads        int    `name:"threads" usage:"DuckDB's threads, at least two (default: one a core)"`
 
 	Listen    string `name:"listen" default:"127.0.0.1:8815" usage:"address of the Flight SQL service; port 0 picks one; unix:///path for a socket"`
 	HTTP      string `name:"http" default:"127.0.0.1:8816" usage:"address of /metrics, /healthz and /readyz; empty turns it off"`

@@ -58,8 +58,16 @@ func (o *oracle) read(ctx context.Context, sql, zone string) (_ *zset.Batch, err
 		}
 		o.zone = zone
 	}
+	if outerASOF.MatchString(sql) { // with one thread it may wait for itself for ever
+		if err := o.exec(ctx, "SET threads = 2"); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, o.exec(context.WithoutCancel(ctx), "SET threads = 1")) }()
+	}
 	return Read(ctx, o.conn, sql)
 }
+
+var outerASOF = regexp.MustCompile(`(?i)\basof\s+(right|full)\b`)
 
 // Read runs a query and gives its rows as they are, binary.
 func Read(ctx context.Context, conn *duck.Conn, sql string) (_ *zset.Batch, err error) {

@@ -25,18 +25,11 @@ func (d *decoder) joined(t *tree, l, r Node) (Node, error) {
 		return nil, &unsupported{UnknownOperator, NoPosition, "the join " + strings.ToLower(t.str("join_type")) + " is not known", ""}
 	}
 	j := &Join{Kind: kind, Left: l, Right: r, Pos: NoPosition}
+	outer := false
 	if t.str("type") == "LOGICAL_ASOF_JOIN" {
-		switch kind {
-		case Inner:
-			j.Kind = AsOf
-		case Left:
-			j.Kind = AsOfLeft
-			if t.str("join_type") == "RIGHT" {
-				return nil, &unsupported{UnknownOperator, NoPosition, "a right ASOF join is not maintained", "exchange its sides"}
-			}
-		case Semi, Anti: // there is a nearest partner when there is any
-		default:
-			return nil, &unsupported{UnknownOperator, NoPosition, "the ASOF join " + strings.ToLower(t.str("join_type")) + " is not maintained", ""}
+		var err error
+		if outer, err = j.asOfKind(t.str("join_type")); err != nil {
+			return nil, err
 		}
 	}
 	width := len(l.Columns())
@@ -73,7 +66,27 @@ func (d *decoder) joined(t *tree, l, r Node) (Node, error) {
 	if j.asOf() && inequalities(j) != 1 {
 		return nil, &unsupported{UnknownOperator, NoPosition, "an ASOF join by other than one inequality is not known", ""}
 	}
+	if outer {
+		n, err := nobodys(j)
+		if err != nil {
+			return nil, err
+		}
+		return d.outer(t, n, len(l.Columns()))
+	}
 	return d.projected(t, j)
+}
+
+// outer takes the columns that the join keeps from one that was put together.
+func (d *decoder) outer(t *tree, n Node, left int) (Node, error) {
+	width := len(n.Columns())
+	which := kept(t.get("left_projection_map"), left)
+	for _, i := range kept(t.get("right_projection_map"), width-left) {
+		which = append(which, left+i)
+	}
+	if len(which) == width && ascending(which) {
+		return n, nil
+	}
+	return pick(n, which)
 }
 
 // projected exchanges the sides of right joins and takes the columns that the join keeps.
