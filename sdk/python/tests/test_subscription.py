@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import vega_flight
-from vega_flight import FailedError, InvalidInputError, SubscriptionEndedError
+from vega_flight import FailedError, InvalidInputError, JobCancelledError, SubscriptionEndedError
+from vega_flight.subscription import AsyncSubscription, Subscription
 
 
 def multiset(table: pa.Table) -> Counter[Any]:
@@ -223,6 +224,78 @@ def test_closed_from_another_thread(sync_db, people_table):
 @pytest.fixture
 def people_table(sync_db):
     return sync_db.create_table("people", [{"name": "ada", "age": 36}])
+
+
+class Batches:
+    """A subscription's batches as the server sends them."""
+
+    def __init__(self, *rows: tuple[int, int | None, str | None, str | None]) -> None:
+        names = ["_time", "_weight", "_progress", "name"]
+        self.schema = pa.schema(zip(names, [pa.int64(), pa.int64(), pa.string(), pa.string()], strict=True))
+        self._rows = iter(rows)
+        self.cancelled = False
+
+    def query(self, _: str) -> Batches:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        row = next(self._rows)
+        return pa.RecordBatch.from_arrays(
+            [pa.array([v], t) for v, t in zip(row, self.schema.types, strict=True)], schema=self.schema
+        )
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+PUBLICATION = ((7, 1, None, "ada"), (7, None, "at", None), (8, 1, None, "bob"), (8, None, "at", None))
+
+
+@pytest.mark.parametrize("how", ["__anext__", "apply"])
+def test_what_a_cancelled_task_has_read_is_not_skipped(how):
+    batches = Batches(*PUBLICATION)
+    sub: Any = Subscription(batches, vega_flight.names.Name.parse("v"), as_of=5)  # type: ignore[arg-type]
+    read = threading.Event()
+    inner = sub.__next__ if how == "__anext__" else sub.apply
+
+    class Slow:
+        """Says when all is read."""
+
+        resume_token = property(lambda _: sub.resume_token)
+        _lose = sub._lose
+
+        def _read(self, *args: Any) -> Any:
+            got = inner(*args)
+            read.set()
+            return got
+
+        __next__ = apply = _read
+
+    slow = AsyncSubscription(Slow())  # type: ignore[arg-type]
+
+    async def main() -> None:
+        task: asyncio.Task[Any] = asyncio.ensure_future(getattr(slow, how)())
+        await asyncio.sleep(0)  # it begins
+        read.wait()  # and has its changes, which this loop does not hand over meanwhile
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert sub.resume_token == 5
+    assert batches.cancelled
+    with pytest.raises(JobCancelledError, match="did not reach") as e:
+        next(sub)
+    assert e.value.hint == "go on with as_of=5"
+
+
+def test_a_copy_that_cannot_be_made_stays_where_it_was():
+    sub = Subscription(Batches(*PUBLICATION), vega_flight.names.Name.parse("v"), as_of=5)  # type: ignore[arg-type]
+    with pytest.raises(pa.ArrowInvalid):
+        sub.apply(pa.table({"other": [1]}))
+    assert sub.resume_token == 5
+    with pytest.raises(JobCancelledError):
+        sub.apply(pa.table({"name": ["eve"]}))
 
 
 def test_async_iteration(server, sync_db, people_table):

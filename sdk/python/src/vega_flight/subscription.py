@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .streaming import StreamingMaterializedView
 
 State = TypeVar("State")
+T = TypeVar("T")
 
 
 class Subscription:
@@ -57,6 +59,7 @@ class Subscription:
         self._waiting: deque[Changes] = deque()
         self._token = as_of
         self._closed = False
+        self._lost = False
         self._exact: tuple[Any, pa.Table] | None = None
         self._result: Result = session.query(f"SUBSCRIBE TO {name.sql} WITH {options(given)}")
         self._schema = pa.schema([f.remove_metadata() for f in list(self._result.schema)[3:]])
@@ -77,6 +80,11 @@ class Subscription:
 
     def __next__(self) -> Changes:
         """Waits for the next changes or mark."""
+        if self._lost:
+            raise JobCancelledError(
+                "CANCELLED: changes of the subscription were read, and did not reach its reader",
+                hint=f"go on with as_of={self._token}",
+            )
         while not self._waiting:
             try:
                 batch = next(self._result)
@@ -97,14 +105,18 @@ class Subscription:
         `state` is what the last call gave, a copy that belongs to the `as_of` of this subscription, or None to begin with
         an empty one. It is an Arrow table, a pandas frame or a polars frame, and so is what is returned.
         """
-        table = self._arrow(state)
+        table, token = self._arrow(state), self._token
         publication = Publication(self._schema, self._key if self._mode == "upsert" else None)
         for changes in self:
             publication.take(changes)
             if changes.complete:
                 if state is not None and publication.nothing:
                     return state
-                return self._like(state, publication.applied(table))
+                try:
+                    return self._like(state, publication.applied(table))
+                except BaseException:  # also Ctrl-C
+                    self._lose(token)
+                    raise
         raise SubscriptionEndedError(f"the subscription to {self._name} has ended", code="SUBSCRIPTION_ENDED")
 
     def states(self, state: State | None = None) -> Iterator[Any]:
@@ -115,6 +127,11 @@ class Subscription:
             except SubscriptionEndedError:
                 return
             yield state
+
+    def _lose(self, token: int | None) -> None:
+        """Ends it where it was: what was read since then has not reached its reader, and what comes later must not without it."""
+        self._lost, self._token = True, token
+        self._result.cancel()
 
     def _arrow(self, state: Any) -> pa.Table | None:
         if state is None or isinstance(state, pa.Table):
@@ -160,7 +177,7 @@ class Subscription:
 
 
 class AsyncSubscription:
-    """The asynchronous twin of `Subscription`."""
+    """The asynchronous twin of `Subscription`. Cancelling a task that waits for changes ends it; `resume_token` goes on."""
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
@@ -181,11 +198,19 @@ class AsyncSubscription:
 
     async def __anext__(self) -> Changes:
         """Waits for the next changes or mark."""
-        return await in_thread(self._subscription.__next__)
+        return await self._read(self._subscription.__next__)
 
     async def apply(self, state: State | None = None) -> Any:
         """Waits for the next publication and gives a copy of the view with it."""
-        return await in_thread(self._subscription.apply, state)
+        return await self._read(self._subscription.apply, state)
+
+    async def _read(self, call: Callable[..., T], *args: Any) -> T:
+        token = self._subscription.resume_token
+        try:
+            return await in_thread(call, *args)
+        except asyncio.CancelledError:
+            self._subscription._lose(token)
+            raise
 
     async def states(self, state: State | None = None) -> AsyncIterator[Any]:
         """Gives a copy of the view after each publication."""
