@@ -194,7 +194,7 @@ func (b *aggregateBuilder) function(f *Function) (value, error) {
 func (b *aggregateBuilder) sum(name string, f *Function, col cell) (value, error) {
 	t := col.kind
 	v := &sumValue{average: name == "avg", type_: t, result: f.Result, scale: 1}
-	if f.Of.Kind != row.Null {
+	if f.Of.Kind != 0 {
 		v.type_ = f.Of
 	}
 	switch {
