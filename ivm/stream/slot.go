@@ -76,7 +76,11 @@ func (sl *slot) block(r report) {
 		sl.due = time.Now().Add(backoff(sl.tries))
 		sl.tries++
 	}
-	sl.say(state, reasonOf(r.cause))
+	reason := reasonOf(r.cause)
+	if state == ResourceBlocked {
+		reason = shortage(reason, r.cause)
+	}
+	sl.say(state, reason)
 }
 
 // failedBeside notes that the next generation could not be built beside the live one. What may go by itself is tried again.

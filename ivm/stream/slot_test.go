@@ -20,6 +20,9 @@ func TestAShortageIsTriedAgainLessAndLess(t *testing.T) {
 	if sl.block(full); wait() < 20*time.Second {
 		t.Errorf("it is tried again in %v", wait())
 	}
+	if sl.reason.Hint == "" {
+		t.Error("nothing says what helps")
+	}
 	sl.say(Running, Reason{})
 	sl.since = time.Now().Add(-steady)
 	if sl.block(full); wait() > 10*time.Second || sl.state != ResourceBlocked {

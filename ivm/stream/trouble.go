@@ -24,6 +24,21 @@ func barred(err error) bool {
 	return false
 }
 
+// shortage is the reason of a view that lacks something, with what helps.
+func shortage(r Reason, err error) Reason {
+	hint := "let the server open and write that file; the view goes on by itself"
+	switch {
+	case full(err):
+		r.Code, hint = fault.DiskFull.Name(), "make room on that disk; the view goes on by itself"
+	case fault.CodeOf(err) == fault.MemoryExhausted:
+		hint = "give the server more memory, or the view a smaller memory_budget; it goes on by itself"
+	}
+	if r.Hint == "" {
+		r.Hint = hint
+	}
+	return r
+}
+
 // trouble is what an error means for a member. Without a state it is nobody's fault: the same is tried again.
 func trouble(err error) report {
 	switch {
