@@ -5,11 +5,12 @@ import (
 
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/refresh"
 )
 
 // explain says how a query would be maintained as a streaming view, or why it would not.
 func (e *Engine) explain(ctx context.Context, c Caller, s *ddl.ExplainStreaming) (Result, error) {
-	p, err := e.stream(ctx, c, s.Query, s.QueryOffset, nil)
+	p, _, err := e.stream(ctx, c, s.Query, s.QueryOffset, nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -22,14 +23,14 @@ func (e *Engine) explain(ctx context.Context, c Caller, s *ddl.ExplainStreaming)
 	return explainTable.result(p.Explain()...), nil
 }
 
-// stream plans a query that stands in a statement from offset on; positions are those in the statement.
-func (e *Engine) stream(ctx context.Context, c Caller, query string, offset int, o ddl.Options) (*plan.Plan, error) {
-	p, err := e.c.Binder.Stream(ctx, c.Session, query, o)
+// stream plans and binds a query that stands in a statement from offset on; positions are those in the statement.
+func (e *Engine) stream(ctx context.Context, c Caller, query string, offset int, o ddl.Options) (*plan.Plan, refresh.Bound, error) {
+	p, bound, err := e.c.Binder.Stream(ctx, c.Session, query, o)
 	if err != nil {
-		return nil, shift(err, offset)
+		return nil, bound, shift(err, offset)
 	}
 	p.Shift(offset)
-	return p, nil
+	return p, bound, nil
 }
 
 // explainTable is EXPLAIN STREAMING.

@@ -17,9 +17,9 @@ type Binder interface {
 	Place(session any, n ddl.Name) (catalog.Name, error)
 	// Bind makes a query independent of the session.
 	Bind(ctx context.Context, session any, query string) (refresh.Bound, error)
-	// Stream plans a query as a streaming view with these options would run it. Why it cannot be one is in the plan; an error says that it
-	// is no query, or that the options do not fit it.
-	Stream(ctx context.Context, session any, query string, o ddl.Options) (*plan.Plan, error)
+	// Stream plans a query as a streaming view with these options would run it, and binds it as Bind does. Why it cannot be one is in the plan,
+	// and then nothing may be bound; an error says that it is no query, or that the options do not fit it.
+	Stream(ctx context.Context, session any, query string, o ddl.Options) (*plan.Plan, refresh.Bound, error)
 	// Plan plans a view's stored definition.
 	Plan(ctx context.Context, v *catalog.View) (*plan.Plan, error)
 	// Close lets go of what planning needs; what is asked later opens it again.

@@ -3,6 +3,7 @@ package ivm
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/vegadb/vega-flight/fault"
@@ -66,7 +67,9 @@ func (e *Engine) tryStreaming(ctx context.Context, c Caller, s *ddl.CreateView) 
 	if err != nil {
 		return "", err
 	}
-	table, err := e.c.Tables.Create(ctx, refresh.Making{Name: name, Columns: v.Table.Columns, Row: v.Row, Begin: mode})
+	table, err := e.c.Tables.Create(ctx, refresh.Making{
+		Name: name, Columns: v.Table.Columns, Row: v.Row, Begin: mode, Own: e.c.Streams != nil && alone(set, v.Sources),
+	})
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +84,7 @@ func (e *Engine) defineStreaming(ctx context.Context, c Caller, s *ddl.CreateVie
 	if err != nil {
 		return nil, "", err
 	}
-	p, err := e.stream(ctx, c, s.Query, s.QueryOffset, s.Options)
+	p, bound, err := e.stream(ctx, c, s.Query, s.QueryOffset, s.Options)
 	if err == nil {
 		err = admitted(p)
 	}
@@ -90,10 +93,6 @@ func (e *Engine) defineStreaming(ctx context.Context, c Caller, s *ddl.CreateVie
 	}
 	if err != nil {
 		return nil, "", atOption(err, s.Options)
-	}
-	bound, err := e.c.Binder.Bind(ctx, c.Session, s.Query)
-	if err != nil {
-		return nil, "", shift(err, s.QueryOffset)
 	}
 	columns, err := nameColumns(bound.Columns, s.Columns)
 	if err != nil {
@@ -118,6 +117,14 @@ func (e *Engine) defineStreaming(ctx context.Context, c Caller, s *ddl.CreateVie
 	row := catalog.Row{Kind: catalog.Streaming, Owner: c.Principal, Name: name, CreatedAt: time.Now().UTC(), Sources: bound.Sources}
 	v := &catalog.View{Row: row.WithDefinition(def), Table: catalog.Table{Name: name, Columns: columns}, Def: def}
 	return v, mode, e.admit(ctx, v)
+}
+
+// alone says that none of the sources is a streaming view: else who runs that one runs the new one too.
+func alone(set *catalog.Set, sources []catalog.Source) bool {
+	return !slices.ContainsFunc(sources, func(s catalog.Source) bool {
+		up := set.ByUUID(s.UUID)
+		return up != nil && up.Kind == catalog.Streaming
+	})
 }
 
 // readable refuses to follow a view that nobody may read: its table is there and is not its answer.

@@ -159,20 +159,40 @@ func (e *Engine) whenReady(ctx context.Context, c Caller, uuid string) error {
 		if err != nil {
 			return err
 		}
-		switch all[uuid].State {
-		case stream.Paused, stream.SchemaBlocked, stream.PermissionBlocked, stream.ResourceBlocked, stream.Failed:
+		if stopped(all[uuid].State) {
 			return e.notReady(ctx, c, v)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case _, open := <-commits:
-			if !open {
-				commits = nil
+		for again := false; !again; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case _, open := <-commits:
+				if again = open; !open {
+					commits = nil
+				}
+			case <-tick.C:
+				again = commits == nil || !e.busy(uuid)
 			}
-		case <-tick.C:
 		}
 	}
+}
+
+// stopped says that a view does not become ready by itself.
+func stopped(s stream.State) bool {
+	switch s {
+	case stream.Paused, stream.SchemaBlocked, stream.PermissionBlocked, stream.ResourceBlocked, stream.Failed:
+		return true
+	}
+	return false
+}
+
+// busy says that this server computes a view's first content: a commit will tell when it is there, so the catalog need not be asked.
+func (e *Engine) busy(uuid string) bool {
+	if e.c.Streams == nil {
+		return false
+	}
+	now, here := e.c.Streams.Status(uuid)
+	return here && now.State == stream.Backfilling
 }
 
 // awaitState waits for a moment until a view that this server runs has come to a state, so that who asked for it finds it done.

@@ -36,12 +36,8 @@ func Rename(ctx context.Context, tx Tx, r Renaming) (s Snapshot, dropped int64, 
 		return s, 0, fault.CommitConflict.Newf("the table %s.%s that was to be replaced is not there any more", QuoteIdent(t.Schema), QuoteIdent(r.To)).
 			WithHint("run it again")
 	}
-	views, err := tx.Query(ctx, `SELECT 1 FROM {M}ducklake_view WHERE schema_id = $1 AND lower(view_name) = lower($2) AND end_snapshot IS NULL`, t.SchemaID, r.To)
-	if err != nil {
+	if err := noView(ctx, tx, t, r.To); err != nil {
 		return s, 0, err
-	}
-	if len(views) > 0 {
-		return s, 0, fault.ObjectExists.Newf("a view %s.%s exists already", QuoteIdent(t.Schema), QuoteIdent(r.To))
 	}
 
 	next := last.altered()

@@ -44,17 +44,22 @@ func (p *Publisher) ensureInlinedDeletes(ctx context.Context, tableID int64) err
 		return err
 	}
 	defer unlock()
-	err = p.Store.Update(ctx, func(tx metadata.Tx) error {
-		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS {M}`+metadata.QuoteIdent(InlinedDeletes(tableID))+`(file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)`)
-		return err
-	})
-	if err != nil {
+	if err = p.Store.Update(ctx, func(tx metadata.Tx) error { return makeInlinedDeletes(ctx, tx, tableID) }); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	p.prepared[tableID] = true
-	p.mu.Unlock()
+	p.notePrepared(tableID)
 	return nil
+}
+
+func makeInlinedDeletes(ctx context.Context, tx metadata.Tx, tableID int64) error {
+	_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS {M}`+metadata.QuoteIdent(InlinedDeletes(tableID))+`(file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)`)
+	return err
+}
+
+func (p *Publisher) notePrepared(tableID int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prepared[tableID] = true
 }
 
 // InlinedTables lists all registered tables of a table's inlined rows, the newest last. A rename or another change of

@@ -66,15 +66,26 @@ func readPublished(ctx context.Context, tx metadata.Tx, where string, args ...an
 // register makes the row of a first publication, so that what follows always has a row to lock. It is a transaction
 // of its own: the row alone says nothing.
 func (p *Publisher) register(ctx context.Context, pub *Publication) error {
+	found := false
+	err := p.Store.View(ctx, func(tx metadata.Tx) (err error) {
+		_, found, err = ReadPublished(ctx, tx, pub.Swap.UUID)
+		return err
+	})
+	if err != nil || found {
+		return err
+	}
 	return p.Store.Update(ctx, func(tx metadata.Tx) error {
 		_, found, err := ReadPublished(ctx, tx, pub.Swap.UUID)
 		if err != nil || found {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO {M}vega_published (uuid, generation, epoch, table_id) VALUES ($1, $2, 0, $3)`,
-			pub.Swap.UUID, pub.Swap.Generation, pub.Table.ID)
-		return err
+		return registerRow(ctx, tx, pub.Swap.UUID, pub.Swap.Generation, pub.Table.ID)
 	})
+}
+
+func registerRow(ctx context.Context, tx metadata.Tx, uuid string, generation, tableID int64) error {
+	_, err := tx.Exec(ctx, `INSERT INTO {M}vega_published (uuid, generation, epoch, table_id) VALUES ($1, $2, 0, $3)`, uuid, generation, tableID)
+	return err
 }
 
 // conflict is the loser's error.

@@ -68,7 +68,16 @@ func (b *Binder) Bind(ctx context.Context, s any, query string) (refresh.Bound, 
 	if err != nil {
 		return refresh.Bound{}, err
 	}
-	out := refresh.Bound{Query: bound.SQL, TimeZone: bound.TimeZone, Consistent: bound.Consistent}
+	stored, err := b.sources(ctx, bound.Sources)
+	if err != nil {
+		return refresh.Bound{}, err
+	}
+	return boundOf(bound, stored)
+}
+
+// boundOf is what is kept of a bound query.
+func boundOf(bound *gate.Bound, stored []catalog.Source) (out refresh.Bound, err error) {
+	out = refresh.Bound{Query: bound.SQL, TimeZone: bound.TimeZone, Consistent: bound.Consistent, Sources: stored}
 	if out.Columns, err = columns(bound.Columns); err != nil {
 		return refresh.Bound{}, err
 	}
@@ -76,8 +85,7 @@ func (b *Binder) Bind(ctx context.Context, s any, query string) (refresh.Bound, 
 		name := catalog.Name{Schema: p.Schema, Name: p.Name}
 		out.Pinned = append(out.Pinned, catalog.Pinned{Type: string(p.Type), Name: name.String(), SQL: p.SQL})
 	}
-	out.Sources, err = b.sources(ctx, bound.Sources)
-	return out, err
+	return out, nil
 }
 
 // columns are the result's, with the types that the lake keeps.

@@ -8,24 +8,36 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/refresh"
 	"github.com/vegadb/vega-flight/ivm/row"
 )
 
 // Stream plans a query as a streaming view would run it. Plain views and macros are put in their place first, as for a
 // traditional view; positions in the reasons are those of the caller's text. The options say which columns carry event time.
-func (b *Binder) Stream(ctx context.Context, s any, query string, o ddl.Options) (*plan.Plan, error) {
+// What is bound is of no use when the plan is not admitted.
+func (b *Binder) Stream(ctx context.Context, s any, query string, o ddl.Options) (*plan.Plan, refresh.Bound, error) {
 	session, err := b.session(s)
 	if err != nil {
-		return nil, err
+		return nil, refresh.Bound{}, err
 	}
 	bound, err := session.Bind(ctx, query)
 	if err != nil {
-		return nil, err
+		return nil, refresh.Bound{}, err
 	}
 	stored, err := b.sources(ctx, bound.Sources)
 	if err != nil {
-		return nil, err
+		return nil, refresh.Bound{}, err
 	}
+	p, err := b.streamed(ctx, bound, stored, query, o)
+	if err != nil || !p.Admitted() {
+		return p, refresh.Bound{}, err
+	}
+	out, err := boundOf(bound, stored)
+	return p, out, err
+}
+
+// streamed is the plan of a query that is bound.
+func (b *Binder) streamed(ctx context.Context, bound *gate.Bound, stored []catalog.Source, query string, o ddl.Options) (*plan.Plan, error) {
 	reasons := refused(bound.Columns)
 	var sources []*plan.Source
 	for _, src := range stored {

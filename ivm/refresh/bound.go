@@ -21,5 +21,6 @@ type Making struct {
 	Columns []catalog.Column
 	Row     catalog.Row // its UUID becomes known with the table
 	Begin   string      // of a streaming view: how its first generation begins
+	Own     bool        // of a streaming view: this server takes it up
 	Job     *job.Job    // inserted with the row, its Subject the table's uuid; nil for none
 }

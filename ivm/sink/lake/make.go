@@ -32,11 +32,7 @@ func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column
 	if found == "" {
 		return nil, fault.ObjectNotFound.Newf("there is no schema %s", metadata.QuoteIdent(schema)).WithHint("CREATE SCHEMA %s", metadata.QuoteIdent(schema))
 	}
-	defs := make([]gate.Column, len(columns))
-	for i, c := range columns {
-		defs[i] = gate.Column{Name: c.Name, Type: c.Type, LakeType: c.Type}
-	}
-	h, err := s.Lake.Hide(ctx, found, defs)
+	h, err := s.Lake.Hide(ctx, found, lakeColumns(columns))
 	if err != nil {
 		return nil, err
 	}
@@ -49,39 +45,60 @@ func (s *Sink) hide(ctx context.Context, schema string, columns []catalog.Column
 	return h, nil
 }
 
+func lakeColumns(columns []catalog.Column) []gate.Column {
+	out := make([]gate.Column, len(columns))
+	for i, c := range columns {
+		out[i] = gate.Column{Name: c.Name, Type: c.Type, LakeType: c.Type}
+	}
+	return out
+}
+
 // Create makes a view's table and its rows appear in one commit.
 func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, error) {
 	if err := ducklake.CheckName(m.Name.Name); err != nil {
 		return catalog.Table{}, err
 	}
-	h, err := s.hide(ctx, m.Name.Schema, m.Columns)
+	info, err := s.Lake.Create(ctx, ducklake.NewTable{
+		Schema: m.Name.Schema, Name: m.Name.Name, Comment: m.Row.Definition, Columns: lakeColumns(m.Columns), CommitID: uuid.NewString(),
+	}, func(ctx context.Context, tx metadata.Tx, made metadata.TableInfo, at metadata.Snapshot) error {
+		if err := s.Publisher.Furnish(ctx, tx, made, at); err != nil {
+			return err
+		}
+		return s.describe(ctx, tx, m, store.Table(made))
+	})
 	if err != nil {
 		return catalog.Table{}, err
 	}
-	table := store.Table(h.Info())
+	table := store.Table(info)
 	table.Name, table.Comment = m.Name, m.Row.Definition
+	return table, nil
+}
+
+// describe writes the rows of a view whose table is made in the same transaction.
+func (s *Sink) describe(ctx context.Context, tx metadata.Tx, m refresh.Making, table catalog.Table) error {
 	row := m.Row
 	row.UUID, row.Name, row.Columns = table.UUID, m.Name, table.Columns
-	_, err = h.Reveal(ctx, m.Name.Name, m.Row.Definition, 0, uuid.NewString(), func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
-		if err := s.Store.InsertRow(ctx, tx, row); err != nil {
+	if err := s.Store.InsertRow(ctx, tx, row); err != nil {
+		return err
+	}
+	if row.Kind == catalog.Streaming {
+		if err := s.Store.InsertStream(ctx, tx, table.UUID, m.Begin); err != nil {
 			return err
 		}
-		if row.Kind == catalog.Streaming {
-			if err := s.Store.InsertStream(ctx, tx, table.UUID, m.Begin); err != nil {
-				return err
-			}
+	}
+	if f := s.Fence(); m.Own && f.ServerID != "" {
+		if err := s.Store.TakeUp(ctx, tx, table.UUID, store.Owner{ServerID: f.ServerID, Fence: f.Epoch}); err != nil {
+			return err
 		}
-		if m.Job == nil {
-			return nil
-		}
+	}
+	if m.Job != nil {
 		j := *m.Job
 		j.Subject = table.UUID
-		return s.Store.InsertJob(ctx, tx, j)
-	})
-	if err != nil {
-		return catalog.Table{}, errors.Join(err, h.Drop(ctx))
+		if err := s.Store.InsertJob(ctx, tx, j); err != nil {
+			return err
+		}
 	}
-	return table, nil
+	return fail(s.Faults.Hidden)
 }
 
 // Replace puts a view without content into the place of old.
