@@ -25,7 +25,7 @@ type Subscription struct {
 	applied  int64 // where a subscriber that has what was given so far may go on; None
 	spoke    bool  // the schema was sent
 	frame    bool  // a frame at position comes first
-	dirty    bool  // with a key: another program's rows are in what was given, so the next commit comes as a frame
+	dirty    bool  // with a key: another program's rows are in what was given or comes first, so the next commit comes as a frame
 	moved    bool  // position grew and nobody was told
 	owed     bool  // a publication was sent, and its end is to be told
 	said     time.Time
@@ -81,7 +81,7 @@ func (r *Request) Open(ctx context.Context) (_ *Subscription, err error) {
 	if err := s.wasThere(ctx); err != nil {
 		return nil, err
 	}
-	if r.opt.Upsert && !s.frame {
+	if r.opt.Upsert {
 		s.dirty = s.unclean(ctx)
 	}
 	return s, nil
@@ -173,6 +173,7 @@ func (s *Subscription) Next(ctx context.Context) (Message, error) {
 		if s.frame {
 			s.frame = false
 			s.tell(commit{snapshot: s.position, rows: true}, content)
+			s.tale.foreign = s.dirty
 		}
 		if s.tale != nil {
 			if m, more, err := s.tale.next(ctx, s); err != nil {

@@ -70,3 +70,22 @@ func TestSubscriberByKey(t *testing.T) {
 		}
 	})
 }
+
+// Who begins by key while another program's rows are in the view has keys twice; the commit that undoes that says nothing of the rows that stay.
+func TestSubscriberByKeyBeginsBeforeAViewIsHealed(t *testing.T) {
+	w := newWorld(t, laketest.DuckDB)
+	w.exec("CREATE TABLE v (a BIGINT, n INTEGER)", "INSERT INTO v SELECT i, 0 FROM range(12) t(i)")
+	v := w.view("v", 0)
+	v.Published = w.head()
+	w.source.other(w.head() + 1)
+	w.exec("INSERT INTO v SELECT a, -1 FROM v WHERE a < 6")
+	o := retract
+	o.Upsert, o.Progress = true, true
+	live := w.follow(v, o)
+	live.until(w.head())
+	w.exec("DELETE FROM v WHERE n = -1", "UPDATE v SET n = 1 WHERE a > 8")
+	live.until(w.head())
+	if live.frames != 2 {
+		t.Errorf("%d frames came", live.frames)
+	}
+}
