@@ -14,6 +14,7 @@ import (
 
 	"github.com/vegadb/vega-flight/ivm/plan"
 	"github.com/vegadb/vega-flight/ivm/row"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // stand are the types that stand for DuckDB's generic ones.
@@ -56,15 +57,16 @@ type overload struct {
 	args []string
 }
 
-// overloads are all that duckdb_functions() lists, with concrete types.
-func overloads(d direct) []overload {
+// overloads are all that duckdb_functions() lists, with concrete types; those with the same types together.
+func overloads(d direct) [][]overload {
 	rows, err := d.conn.Rows(context.Background(), `SELECT function_name, array_to_string(parameter_types, chr(1)), coalesce(varargs, ''), len(parameter_types)
 		FROM duckdb_functions() WHERE function_type = 'scalar' AND stability <> 'VOLATILE' AND schema_name = 'main'
 		GROUP BY ALL ORDER BY ALL`)
 	if err != nil {
 		d.Fatal(err)
 	}
-	var out []overload
+	var out [][]overload
+	at := map[string]int{}
 	for _, r := range rows {
 		name := r[0].(string)
 		if impure[name] || strings.HasPrefix(name, "__internal") || strings.HasPrefix(name, "pg_") || strings.HasPrefix(name, "currval") || strings.HasPrefix(name, "nextval") {
@@ -92,7 +94,12 @@ func overloads(d direct) []overload {
 			tuples = next
 		}
 		for _, t := range tuples {
-			out = append(out, overload{name, t})
+			types := strings.Join(t, "\x01")
+			if _, ok := at[types]; !ok {
+				at[types] = len(out)
+				out = append(out, nil)
+			}
+			out[at[types]] = append(out[at[types]], overload{name, t})
 		}
 	}
 	return out
@@ -147,23 +154,39 @@ type functionsTried struct {
 	inGo    map[string]int
 }
 
-func (f *functionsTried) try(t *testing.T, d direct, o overload) {
+// grids keeps the grid of the last types.
+type grids struct {
+	direct
+	types string // "": another table is there
+	rows  *zset.Batch
+}
+
+// of is the grid for an overload's arguments.
+func (g *grids) of(o overload) *zset.Batch {
+	if types := fmt.Sprint(o.args); g.types != types {
+		most := 300
+		if len(o.args) > 2 {
+			most = 60
+		}
+		g.types, g.rows = types, g.grid(o.args, most)
+	}
+	if growing[o.name] {
+		g.types = ""
+		return g.small(o.args)
+	}
+	return g.rows
+}
+
+func (f *functionsTried) try(t *testing.T, d *grids, o overload) {
 	if only := os.Getenv("FUNCTION"); only != "" && only != o.name {
 		return
 	}
-	rows := 300
-	if len(o.args) > 2 {
-		rows = 60
-	}
-	if len(o.args) == 0 {
-		d.exec("CREATE OR REPLACE TABLE g AS SELECT 0 AS i, 1 AS c0")
-	}
-	in := batch(t, row.ParseLayout("INTEGER"), "1 | +1\n")
+	var in *zset.Batch
 	if len(o.args) > 0 {
-		in = d.grid(o.args, rows)
-		if growing[o.name] {
-			in = d.small(o.args)
-		}
+		in = d.of(o)
+	} else {
+		d.exec("CREATE OR REPLACE TABLE g AS SELECT 0 AS i, 1 AS c0")
+		in, d.types = batch(t, row.ParseLayout("INTEGER"), "1 | +1\n"), ""
 	}
 	if os.Getenv("VERBOSE") != "" {
 		fmt.Println(o)
@@ -180,25 +203,31 @@ func (f *functionsTried) try(t *testing.T, d direct, o overload) {
 }
 
 func TestFunctions(t *testing.T) {
-	all := overloads(newDirect(t))
+	all, count := overloads(newDirect(t)), 0
 	var halves [2]functionsTried
 	t.Run("halves", func(t *testing.T) {
 		for h := range halves {
 			halves[h] = functionsTried{map[string]int{}, map[string]string{}, map[string]int{}}
+			n := 0
 			t.Run(fmt.Sprint(h), func(t *testing.T) {
 				t.Parallel()
-				d := newDirect(t)
+				g := &grids{direct: newDirect(t)}
 				for i := h; i < len(all); i += len(halves) {
-					if !testing.Short() || i%7 == 0 {
-						halves[h].try(t, d, all[i])
+					for _, o := range all[i] {
+						if n++; !testing.Short() || n%7 == 0 {
+							halves[h].try(t, g, o)
+						}
 					}
 				}
 			})
 		}
 	})
 	names, tried, skipped, inGo := map[string]bool{}, map[string]int{}, map[string]string{}, map[string]int{}
-	for _, o := range all {
-		names[o.name] = true
+	for _, same := range all {
+		count += len(same)
+		for _, o := range same {
+			names[o.name] = true
+		}
 	}
 	for _, h := range halves {
 		maps.Copy(skipped, h.skipped)
@@ -214,7 +243,7 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 	sort.Strings(without)
-	t.Logf("%d overloads of %d functions; %d functions tried; %d overloads in Go", len(all), len(names), len(tried), len(inGo))
+	t.Logf("%d overloads of %d functions; %d functions tried; %d overloads in Go", count, len(names), len(tried), len(inGo))
 	t.Logf("not bound: %s", strings.Join(without, " "))
 	if !testing.Short() && os.Getenv("FUNCTION") == "" {
 		golden(t, "functions", "Functions that have a path in Go, by the types of their arguments.", slices.Sorted(maps.Keys(inGo)))

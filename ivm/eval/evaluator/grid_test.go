@@ -161,6 +161,11 @@ func (d direct) small(types []string) *zset.Batch {
 
 // read runs a query over Arrow.
 func (d direct) read(sql string, l *row.Layout) (b *zset.Batch, err error) {
+	return rowsOf(l, func() (*duck.Reader, error) { return d.conn.Query(context.Background(), sql) })
+}
+
+// rowsOf takes what a query gives over Arrow.
+func rowsOf(l *row.Layout, run func() (*duck.Reader, error)) (b *zset.Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil && strings.Contains(fmt.Sprint(p), "map array keys") { // Arrow's words for a MAP that is none
 			err = errNullKey
@@ -168,7 +173,7 @@ func (d direct) read(sql string, l *row.Layout) (b *zset.Batch, err error) {
 			panic(p)
 		}
 	}()
-	r, err := d.conn.Query(context.Background(), sql)
+	r, err := run()
 	if err != nil {
 		return nil, err
 	}
@@ -185,27 +190,72 @@ func (d direct) read(sql string, l *row.Layout) (b *zset.Batch, err error) {
 	return b, r.Err()
 }
 
-// answers are what an expression gives for each row of g: a text, or an error's first line after "!".
+// answers are what an expression gives for each row of g: a text, or an error's first line after "!". Where rows fail, TRY says which may be
+// those, so that these alone are asked for one by one.
 func (d direct) answers(sql string, t row.Type, rows int) []string {
 	l := row.NewLayout(t)
 	out := make([]string, rows)
-	var ask func(from, to int)
-	ask = func(from, to int) {
-		b, err := d.read(fmt.Sprintf("SELECT %s FROM g WHERE i >= %d AND i < %d ORDER BY i", sql, from, to), l)
-		switch {
-		case err == nil:
-			for i := range to - from {
-				out[from+i] = l.Format(b.Row(i), b.Heap)
+	some := func(where string) error {
+		at, err := d.conn.Rows(context.Background(), "SELECT i FROM g"+where+" ORDER BY i")
+		if err != nil {
+			return err
+		}
+		b, err := d.read("SELECT "+sql+" FROM g"+where+" ORDER BY i", l)
+		if err != nil {
+			return err
+		}
+		for k, r := range at {
+			out[r[0].(int64)] = l.Format(b.Row(k), b.Heap)
+		}
+		return nil
+	}
+	if some("") == nil {
+		return out
+	}
+	void := ""
+	for _, c := range columnsOf(d, "g") {
+		void += " OR " + c + " IS NULL"
+	}
+	suspect := "TRY(" + sql + ") IS NULL"
+	if some(" WHERE NOT ("+suspect+")") != nil {
+		suspect = "true" // it cannot be tried
+	}
+	if some(" WHERE ("+suspect+") AND (false"+void+")") == nil {
+		suspect = "(" + suspect + ") AND NOT (false" + void + ")"
+	}
+	at, err := d.conn.Rows(context.Background(), "SELECT i FROM g WHERE "+suspect+" ORDER BY i")
+	if err != nil {
+		d.Fatal(sql, err)
+	}
+	// Planning a query for each of them would be most of the time.
+	one, err := d.conn.Prepare(context.Background(), "SELECT "+sql+" FROM g WHERE i = ?")
+	if err == nil {
+		defer one.Close()
+	}
+	for _, r := range at {
+		i, why := r[0].(int64), err // without any row it fails as well
+		if err == nil {
+			var b *zset.Batch
+			if b, why = rowsOf(l, func() (*duck.Reader, error) { return one.Query(context.Background(), i) }); why == nil {
+				out[i] = l.Format(b.Row(0), b.Heap)
 			}
-		case to-from == 1:
-			out[from] = "!" + firstLine(err)
-		default:
-			half := (from + to) / 2
-			ask(from, half)
-			ask(half, to)
+		}
+		if why != nil {
+			out[i] = "!" + firstLine(why)
 		}
 	}
-	ask(0, rows)
+	return out
+}
+
+// columnsOf are a table's, without the row's number.
+func columnsOf(d direct, table string) (out []string) {
+	rows, err := d.conn.Rows(context.Background(), "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND column_name <> 'i'", table)
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, r := range rows {
+		out = append(out, r[0].(string))
+	}
 	return out
 }
 
