@@ -9,14 +9,19 @@ import (
 	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
-// InsertStream makes the control row of a new streaming view in a transaction. mode is how its first generation begins.
-func (s *Store) InsertStream(ctx context.Context, tx metadata.Tx, uuid, mode string) error {
+// InsertStream makes the control row of a new streaming view in a transaction. mode is how its first generation begins, and at the lake snapshot
+// that the view is made in.
+func (s *Store) InsertStream(ctx context.Context, tx metadata.Tx, uuid, mode string, at int64) error {
 	if mode != stream.Backfill && mode != stream.Future {
 		return fmt.Errorf("store: a streaming view cannot begin with %q", mode)
 	}
+	boundary := int64(0)
+	if mode == stream.Future {
+		boundary = at
+	}
 	_, err := tx.Exec(ctx, `INSERT INTO {M}vega_streams (`+streamColumns+`)
-		VALUES ($1, FALSE, NULL, 0, 1, $2, $3, '', $4, '', now(), 0, 0, 0, '', 0)`,
-		uuid, mode, string(stream.Starting), "no server has taken it up yet")
+		VALUES ($1, FALSE, NULL, 0, 1, $2, $3, '', $4, '', now(), 0, $5, 0, '', 0)`,
+		uuid, mode, string(stream.Starting), "no server has taken it up yet", boundary)
 	return err
 }
 

@@ -24,7 +24,7 @@ func (w *world) streaming(name, mode string) string {
 		if err := w.s.InsertRow(w.t.Context(), tx, r); err != nil {
 			return err
 		}
-		return w.s.InsertStream(w.t.Context(), tx, r.UUID, mode)
+		return w.s.InsertStream(w.t.Context(), tx, r.UUID, mode, 3)
 	}))
 	return r.UUID
 }
@@ -49,7 +49,7 @@ func TestStreams(t *testing.T) {
 			w.t.Errorf("%+v, %+v", set.Views, records)
 		}
 		r.Since = time.Time{}
-		if want := (stream.Record{UUID: v, Generation: 1, Mode: stream.Future, State: stream.Starting, Reason: stream.Reason{Message: "no server has taken it up yet"}}); r != want {
+		if want := (stream.Record{UUID: v, Generation: 1, Mode: stream.Future, Boundary: 3, State: stream.Starting, Reason: stream.Reason{Message: "no server has taken it up yet"}}); r != want {
 			w.t.Errorf("a new view: %+v", r)
 		}
 

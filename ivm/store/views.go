@@ -261,7 +261,7 @@ func (v *Views) Insert(ctx context.Context, r catalog.Row) error {
 		if err := v.s.InsertRow(ctx, tx, r); err != nil || r.Kind != catalog.Streaming {
 			return err
 		}
-		return v.s.InsertStream(ctx, tx, r.UUID, stream.Backfill)
+		return v.s.InsertStream(ctx, tx, r.UUID, stream.Backfill, 0)
 	})
 }
 

@@ -64,7 +64,7 @@ const unholdWait = 10 * time.Second
 // unhold lets go of what is held for a member that ends before anything of its generation was published: the next attempt begins at the sources
 // as they are then, and perhaps there is none for a long time.
 func (c *Config) unhold(m *member) {
-	if m.view.Published.Generation >= m.generation {
+	if m.view.Published.Generation >= m.generation || m.after > 0 && m.generation == 1 { // the view was promised what came since it was made
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), unholdWait)
@@ -87,19 +87,32 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 		m.after = k.boundary
 	}
 	m.frontier, m.published = at.frontier, at.published
-	if err := m.hold(ctx, point{Frontier: at.frontier, Published: at.published}); err != nil {
-		return err
+	from := at.frontier
+	if m.after > 0 {
+		from = min(from, m.after)
+	}
+	if err := m.hold(ctx, point{Frontier: from, Published: at.published}); err != nil {
+		return m.lostSince(err)
 	}
 	m.clock = max(m.c.Now().UnixMicro(), m.served.Clock)
 	content, err := m.graph.LoadFrom(ctx, m.clock, &contents{ctx, m, at})
 	if err != nil {
-		return inconsistent(err)
+		return m.lostSince(inconsistent(err))
 	}
 	m.pending, m.fresh = content.Take(), true
 	m.countLate()
 	m.errors = m.graph.Errors()
 	m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
 	return err
+}
+
+// lostSince says what helps when the rows that came after the boundary cannot be known any more: nobody else knows them.
+func (m *member) lostSince(err error) error {
+	if code := fault.CodeOf(err); m.after == 0 || code != fault.HistoryExpired && code != fault.HistoryRewritten {
+		return err
+	}
+	return fault.HistoryExpired.Wrap(err, "view %s counts rows that came after lake snapshot %d", m.name(), m.after).
+		WithHint("ALTER STREAMING MATERIALIZED VIEW %s REBUILD WITH (initial_mode = 'future') counts those that come from then on", m.name())
 }
 
 // resume goes on from a checkpoint over what was published since.

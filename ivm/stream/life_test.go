@@ -146,6 +146,20 @@ func TestFutureCountsLaterRowsOnly(t *testing.T) {
 	l.exec("DELETE FROM o")
 	l.settle()
 	l.same("a", "SELECT 0::BIGINT AS n, NULL::DECIMAL(38,0) AS s")
+
+	// What comes before a server has taken the view up comes after the view.
+	l.stop()
+	l.view("b", "SELECT count(*) AS n FROM o")
+	l.exec("INSERT INTO o VALUES (4, 40)")
+	l.start()
+	l.settle()
+	l.same("b", "SELECT 1::BIGINT AS n")
+	l.stop()
+	l.back("") // what is known of it is lost
+	l.start()
+	l.exec("INSERT INTO o VALUES (5, 50)")
+	l.settle()
+	l.same("b", "SELECT 2::BIGINT AS n")
 }
 
 // What somebody else wrote and what was taken back lie between the checkpoint and what is published.

@@ -348,7 +348,7 @@ func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Rec
 		sl.options = optionsText(v)
 	}
 	k := making{view: v, set: s.latest, generation: r.Generation, mode: r.Mode, clean: sl.clean}
-	if v.Published.Generation == r.Generation {
+	if v.Published.Generation == r.Generation || r.Generation == 1 { // the first one's is where the view was made
 		k.boundary = r.Boundary
 	}
 	sl.cancel() // the attempt before has ended, or was given up

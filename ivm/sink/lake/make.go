@@ -64,7 +64,7 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 		if err := s.Publisher.Furnish(ctx, tx, made, at); err != nil {
 			return err
 		}
-		return s.describe(ctx, tx, m, store.Table(made))
+		return s.describe(ctx, tx, m, store.Table(made), at)
 	})
 	if err != nil {
 		return catalog.Table{}, err
@@ -75,14 +75,14 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 }
 
 // describe writes the rows of a view whose table is made in the same transaction.
-func (s *Sink) describe(ctx context.Context, tx metadata.Tx, m refresh.Making, table catalog.Table) error {
+func (s *Sink) describe(ctx context.Context, tx metadata.Tx, m refresh.Making, table catalog.Table, at metadata.Snapshot) error {
 	row := m.Row
 	row.UUID, row.Name, row.Columns = table.UUID, m.Name, table.Columns
 	if err := s.Store.InsertRow(ctx, tx, row); err != nil {
 		return err
 	}
 	if row.Kind == catalog.Streaming {
-		if err := s.Store.InsertStream(ctx, tx, table.UUID, m.Begin); err != nil {
+		if err := s.Store.InsertStream(ctx, tx, table.UUID, m.Begin, at.ID); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,9 @@ func TestAServerWhoseViewsWereTakenOver(t *testing.T) {
 	must(t, err)
 	w.sink.Fence = func() publish.Fence { return me }
 	v := w.newView("v", simple, false)
-	must(t, w.lake.Store().Update(w.ctx, func(tx metadata.Tx) error { return w.sink.Store.InsertStream(w.ctx, tx, v.table.UUID, stream.Backfill) }))
+	must(t, w.lake.Store().Update(w.ctx, func(tx metadata.Tx) error {
+		return w.sink.Store.InsertStream(w.ctx, tx, v.table.UUID, stream.Backfill, 0)
+	}))
 	claim := func(owner store.Owner, live map[string]bool) {
 		t.Helper()
 		views := w.sink.Store.Streams(func() store.Owner { return owner }, func(context.Context) (map[string]bool, error) { return live, nil })
