@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -164,6 +165,15 @@ def test_a_long_path(tmp_path):
         assert db.sql("SELECT 42").scalar() == 42
 
 
+@pytest.mark.parametrize("name", ["100%20%", "# 1", "two\nlines", "ünï ☃", "quote's \""])
+def test_names_of_folders_that_mean_something_in_a_uri(tmp_path, name):
+    with vega_flight.connect(tmp_path / name) as db:
+        db.create_table("t", [{"i": 1}])
+        with vega_flight.connect(tmp_path / name) as other:
+            assert other.open_table("t").count_rows() == 1
+    assert (tmp_path / name / "catalog.ducklake").exists()
+
+
 def test_a_catalog_file(tmp_path):
     with vega_flight.connect(tmp_path / "shop.ducklake") as db:
         db.create_table("t", [{"i": 1}])
@@ -192,6 +202,40 @@ def test_a_forked_child_ends_nothing(folder):
             os._exit(0)
         os.waitpid(child, 0)
         assert db.sql("SELECT 42").scalar() == 42
+
+
+def test_a_forked_child_is_told_to_connect_elsewhere(folder):
+    with vega_flight.connect(folder) as db, db.sql("SELECT i FROM range(10000000) r(i)") as result:
+        job = db.create_materialized_view_async("v", query="SELECT 1 AS i")
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # what should end by itself is ended
+            calls = [
+                lambda: db.sql("SELECT 1"),
+                lambda: next(result),
+                db.list_tables,
+                job.describe,
+                lambda: vega_flight.connect(folder),
+            ]
+            for call in calls:
+                try:
+                    call()
+                except ServerUnavailableError as e:
+                    if e.code != "CONNECTION_FORKED" or "spawn" not in e.hint:
+                        os._exit(1)
+                else:
+                    os._exit(2)
+            result.close()
+            db.close()
+            del result, db, job, calls, call
+            gc.collect()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert sum(batch.num_rows for batch in result) == 10000000
+        assert db.sql("SELECT 42").scalar() == 42
+    text = "import os, sys, vega_flight; db = vega_flight.connect(sys.argv[1]); r = db.sql('FROM range(9)'); child = os.fork()\n"
+    text += "if child == 0: sys.exit(3)\nsys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    assert subprocess.run([sys.executable, "-c", text, str(folder)], timeout=60).returncode == 3
 
 
 def test_folders_that_are_no_lake(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from .calls import current_scope, interruptible
 from .data import Data, counted, reader
 from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError, TableExistsError, VegaError
 from .explain import Explanation
+from .fork import check_fork
 from .job import Job, RefreshMaterializedViewResult
 from .local import LocalServer
 from .names import Name, listed, options, text
@@ -61,6 +62,7 @@ def connect(
     For folders, `server_binary` is the server to start (else `VEGA_FLIGHT_BINARY`, the one that came with the package, or the
     one in PATH), `server_args` are more of its options, and `start_timeout` is how many seconds it may take to be ready.
     """
+    check_fork()
     credentials = Credentials(user, password, token, api_key)
     address = parse(target, credentials, tls or TLS(), timeout=timeout, schema=schema, driver_options=driver_options)
     if address.folder is None:

@@ -250,7 +250,9 @@ def _refusal(place: Path) -> VegaError:
 
 def _socket(place: Path) -> Path:
     path = place / "flight.sock"
-    if len(os.fsencode(path)) <= _LONGEST_SOCKET:
+    # The driver takes the path for a part of a URI, twice.
+    plain = str(path).isprintable() and not set("%?#") & set(str(path))
+    if plain and len(os.fsencode(path)) <= _LONGEST_SOCKET:
         return path
     for old in _short_folders(place):
         shutil.rmtree(old, ignore_errors=True)

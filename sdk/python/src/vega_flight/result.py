@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from .calls import in_thread, interruptible
 from .errors import VegaError, translated
+from .fork import check_fork, forked, hold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,7 @@ class Result:
         self._reading = threading.Lock()  # the stream is one thread's at a time, also to be closed
         self._open = True
         self.rowcount = rowcount
+        hold(self)
 
     @property
     def schema(self) -> pa.Schema:
@@ -50,6 +52,7 @@ class Result:
 
     def __next__(self) -> pa.RecordBatch:
         """Gives the next batch."""
+        check_fork()
         try:
             return interruptible(self._read, self.cancel)
         except StopIteration:
@@ -102,12 +105,15 @@ class Result:
 
     def cancel(self) -> None:
         """Gives the statement up, from any thread; who reads gets `JobCancelledError`."""
-        if self._open:
+        if self._open and not forked():
             with suppress(adbc_driver_manager.Error):  # it may have ended
                 self._statement.cancel()
 
     def close(self) -> None:
         """Gives up the rows that are left; closing again is fine, from any thread."""
+        if forked():
+            self._open = False
+            return
         self.cancel()
         with self._reading:
             if not self._open:
@@ -121,6 +127,10 @@ class Result:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _driver_objects(self) -> list[Any]:
+        """What the driver made for this result."""
+        return [self._reader, self._statement]
 
     def __del__(self) -> None:
         if getattr(self, "_open", False):

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from .calls import interruptible
 from .errors import IncompatibleServerError, ServerUnavailableError, SessionLostError, VegaError, translated
+from .fork import check_fork, forked, hold, load
 from .result import Result
 
 T = TypeVar("T")
@@ -47,12 +48,18 @@ class Session:
         self._connection_options = connection
         self._begin()
         self._owns = True
+        load()
         self._database = _driver(lambda: adbc_driver_flightsql.connect(uri, database))
         try:
             self._connection = _driver(lambda: adbc_driver_manager.AdbcConnection(self._database, **connection))
         except BaseException:
             self._database.close()
             raise
+        hold(self)
+
+    def _driver_objects(self) -> list[Any]:
+        """What the driver made for this session."""
+        return [self._database, self._connection, *self._statements]
 
     def _begin(self) -> None:
         self._remembered = False  # whether statements have left something in the session
@@ -65,6 +72,9 @@ class Session:
 
     def close(self) -> None:
         """Ends the session and what runs in it; closing again is fine."""
+        if forked():
+            self._closed = True
+            return
         with self._closing:
             if self._closed:
                 return
@@ -98,6 +108,7 @@ class Session:
             session._database, session._owns = self._database, False
             session._connection = _driver(lambda: adbc_driver_manager.AdbcConnection(self._database, **self._connection_options))
             self._others.add(session)
+        hold(session)
         return session
 
     def server(self) -> tuple[str, str]:
@@ -218,6 +229,7 @@ class Session:
         )
 
     def _statement(self) -> adbc_driver_manager.AdbcStatement:
+        check_fork()
         with self._idle:
             self._alive()
             statement = _driver(lambda: adbc_driver_manager.AdbcStatement(self._connection))
@@ -242,6 +254,7 @@ def _give_up(statement: adbc_driver_manager.AdbcStatement) -> None:
 
 def _driver(call: Callable[[], T]) -> T:
     """Runs a call of the driver; what it raises is translated."""
+    check_fork()
     try:
         return call()
     except (adbc_driver_manager.Error, pa.ArrowException, OSError) as e:
