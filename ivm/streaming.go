@@ -153,6 +153,8 @@ func (e *Engine) whenReady(ctx context.Context, c Caller, uuid string) error {
 			return fault.ViewNotFound.Newf("the view was dropped before it was ready")
 		}
 		if v.State() != catalog.NotReady {
+			// Its content is committed, and its group is about to say so.
+			e.awaitState(ctx, uuid, func(s stream.State) bool { return s != stream.Starting && s != stream.Backfilling })
 			return v.Problem
 		}
 		all, err := e.standings(ctx)
