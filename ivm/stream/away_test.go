@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/maintain"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/store"
 	"github.com/vegadb/vega-flight/ivm/stream"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -118,6 +119,42 @@ func TestHoldsOfWhatIsNotBuilt(t *testing.T) {
 	l.start()
 	l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, false) })
 	l.check()
+}
+
+// unheld is a sink whose holds may fail.
+type unheld struct {
+	stream.Sink
+	holds failing
+}
+
+func (s *unheld) Hold(ctx context.Context, uuid string, tables map[int64]int64) error {
+	if err := s.holds.next(); err != nil {
+		return err
+	}
+	return s.Sink.Hold(ctx, uuid, tables)
+}
+
+// A catalog that is away when a checkpoint is to be held costs the view nothing.
+func TestACheckpointThatIsNotHeld(t *testing.T) {
+	s := &unheld{}
+	l := newLab(t, laketest.DuckDB, func(l *lab) {
+		l.configure = append(l.configure, func(c *stream.Config) { s.Sink, c.Sink = c.Sink, s })
+	})
+	l.options = ddl.Options{{Name: "checkpoint_interval", Value: ddl.Value{Kind: ddl.Duration, Duration: 100 * time.Millisecond}}}
+	l.exec("CREATE TABLE o (id BIGINT)")
+	l.view("a", "SELECT count(*) AS n FROM o")
+	l.check()
+	was, _ := l.run.Status(l.views["a"].UUID)
+	s.holds.fail(1, fault.CatalogGone.Newf("by the test"))
+	for s.holds.left.Load() > 0 {
+		l.exec("INSERT INTO o VALUES (1)")
+		l.check()
+	}
+	l.exec("INSERT INTO o VALUES (2)")
+	l.check()
+	if is, _ := l.run.Status(l.views["a"].UUID); is.Figures != was.Figures {
+		t.Error("the view was made again")
+	}
 }
 
 func (l *lab) holders() map[string]bool {

@@ -251,9 +251,11 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 			m.capture()
 			again = m.flight != nil
 		}
-		if err != nil {
-			g.drop(m, trouble(err))
+		if t := trouble(err); err != nil && (t.state != "" || m.flight != nil) {
+			g.drop(m, t)
 			continue
+		} else if err != nil && ctx.Err() == nil { // the checkpoint is written, and more than it needs is held until the next one is
+			g.c.Log.Warn("what a streaming view's checkpoint needs is not held yet", "view", m.name(), "error", err)
 		}
 		m.trim()
 		if well && m.announce && !m.waiting() && !m.erring() {
