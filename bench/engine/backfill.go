@@ -204,6 +204,11 @@ func (t *backfillTables) Rows(i int, take func(*zset.Batch) error) error {
 func (*backfillTables) Size(int) int64 { return -1 }
 
 func (t *backfillTables) Summary(s *dataflow.Summary, take func(*zset.Batch) error) error {
+	// As the lake's source does.
+	if _, err := t.b.conn.Exec(t.ctx, "SET perfect_ht_threshold = 16"); err != nil {
+		return err
+	}
+	defer func() { _, _ = t.b.conn.Exec(t.ctx, "RESET perfect_ht_threshold") }()
 	return t.b.read(t.ctx, s.Of("("+t.columns(s.Source, true)+")"), zset.New(s.Layout), take)
 }
 

@@ -15,6 +15,10 @@ import (
 
 var _ stream.Summariser = (*Source)(nil)
 
+// arrayBits is up to which range, in bits, DuckDB groups by integers in an array rather than in a hash table, which takes half the time:
+// with a state of 64 bytes 4 MiB a thread.
+const arrayBits = "16"
+
 // Summary runs a query over a table's rows at a snapshot, and refuses where the lake's own reading of that snapshot is not what
 // the feed goes on from.
 func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q stream.Summing, take func(*zset.Batch) error) (err error) {
@@ -47,6 +51,10 @@ func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q s
 		return err
 	}
 	defer release()
+	if _, err := conn.Exec(ctx, "SET perfect_ht_threshold = "+arrayBits); err != nil {
+		return err
+	}
+	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "RESET perfect_ht_threshold") }()
 	rows, err := conn.Query(ctx, q.Of(relation(s.Lake.Name(), table, columns, spec, at)))
 	if err != nil {
 		return err
