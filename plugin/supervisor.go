@@ -69,7 +69,7 @@ func (s *Supervisor) Sidecar(ctx context.Context) (*Sidecar, error) {
 		select {
 		case <-changed:
 		case <-s.done:
-			return nil, fault.SidecarGone.Newf("the supervisor is closed")
+			return nil, closed()
 		case <-ctx.Done():
 			if trouble == nil {
 				return nil, fault.TimedOut.Wrap(ctx.Err(), "waiting for the sidecar")
@@ -77,6 +77,10 @@ func (s *Supervisor) Sidecar(ctx context.Context) (*Sidecar, error) {
 			return nil, trouble
 		}
 	}
+}
+
+func closed() error {
+	return fault.SidecarGone.Newf("the supervisor is closed").WithHint("make another one")
 }
 
 // Starts is how many sidecars have come to serve so far.
@@ -94,6 +98,12 @@ func (s *Supervisor) Upgrade(ctx context.Context, to Options) error {
 	}
 	u := &upgrade{options: to, outcome: make(chan error, 1)}
 	s.mu.Lock()
+	select {
+	case <-s.done: // an upgrade that was asked for at last is under way for ever
+		s.mu.Unlock()
+		return closed()
+	default:
+	}
 	if s.upgrade != nil {
 		s.mu.Unlock()
 		return fault.SidecarGone.Newf("another upgrade of the sidecar is under way").WithHint("wait for its end")
@@ -105,7 +115,7 @@ func (s *Supervisor) Upgrade(ctx context.Context, to Options) error {
 	case err := <-u.outcome:
 		return err
 	case <-s.done:
-		return fault.SidecarGone.Newf("the supervisor is closed")
+		return closed()
 	case <-ctx.Done():
 		return fault.TimedOut.Wrap(ctx.Err(), "the upgrade goes on")
 	}
