@@ -41,6 +41,7 @@ test: deps ## all tests
 
 python-test: build $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package: types, style, tests (ARGS are pytest's)
 	cd sdk/python && $(abspath $(PYVENV))/bin/ruff check . && $(abspath $(PYVENV))/bin/ruff format --check . && $(abspath $(PYVENV))/bin/mypy
+	cd sdk/python && $(abspath $(PYVENV))/bin/vermin -q --no-tips --violations -t=3.10- src tests reference.py server_hook.py
 	cd sdk/python && VEGA_FLIGHT_BINARY=$(CURDIR)/$(BIN)/vega-flight $(abspath $(PYVENV))/bin/python -m pytest --cov vega_flight --cov-fail-under 95 $(ARGS)
 
 wheel: $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package in .build/wheels: pure, and with the server for this platform; both tried in fresh environments
