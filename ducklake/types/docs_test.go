@@ -52,6 +52,10 @@ const docsTail = `
   materialized view, whose columns are DECIMAL(38,0), later operators are DECIMAL's: ` + "`//`, `<<` and `&`" + ` then need a cast.
 - UUID, ENUM, BIT, BIGNUM and TIME WITH TIME ZONE arrive as text, since Arrow's types lose something or are not
   understood by clients. An INTERVAL of more than 292 years of microseconds is an error.
+- A materialized view has no column of type GEOMETRY (` + "`" + `UNSTABLE_TYPE` + "`" + `): cast it to VARCHAR, or compute from it what is needed.
+- On PostgreSQL catalogs inlined rows keep TIMESTAMP WITH TIME ZONE as text, which DuckDB writes with whole milliseconds only up to the
+  years ±285,000, and cannot read for the last millisecond before infinity: do not store such values there.
+- Text with U+0000 cannot be compared in a filter or a join key of a lake table: the lake's own query fails with ` + "`" + `SYNTAX_ERROR` + "`" + `.
 - A NULL of a UNION arrives as the NULL of its first member. VARIANT must be cast.
 - Infinite dates and timestamps are the ends of Arrow's range, as DuckDB stores them.
 
