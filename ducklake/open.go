@@ -281,21 +281,35 @@ func (l *Lake) attachPostgres(ctx context.Context) error {
 // database into a lake.
 func (l *Lake) attachCatalog(ctx context.Context, target string, create bool, options []string) error {
 	options = append(options, `CREATE_IF_NOT_EXISTS `+strconv.FormatBool(create), `AUTOMATIC_MIGRATION false`)
-	if l.place.data != "" {
-		options = append(options, `DATA_PATH `+metadata.QuoteLiteral(l.place.data))
-		if l.place.movable && !create {
-			options = append(options, `OVERRIDE_DATA_PATH true`)
-		}
-	}
 	name := metadata.QuoteIdent(l.config.Name)
-	_, err := l.keep.Exec(ctx, `ATTACH `+metadata.QuoteLiteral(`ducklake:`+target)+` AS `+name+` (`+strings.Join(options, `, `)+`)`)
-	if err != nil {
-		return l.attachError(err)
+	attach := func(options []string) error {
+		_, err := l.keep.Exec(ctx, `ATTACH `+metadata.QuoteLiteral(`ducklake:`+target)+` AS `+name+` (`+strings.Join(options, `, `)+`)`)
+		if err != nil {
+			return l.attachError(err)
+		}
+		return nil
 	}
 	if create {
-		_, err = l.keep.Exec(ctx, fmt.Sprintf(`CALL %s.set_option('data_inlining_row_limit', %d)`, name, inliningRowLimit))
+		if l.place.data != "" {
+			options = append(options, `DATA_PATH `+metadata.QuoteLiteral(l.place.data))
+		}
+		if err := attach(options); err != nil {
+			return err
+		}
+		_, err := l.keep.Exec(ctx, fmt.Sprintf(`CALL %s.set_option('data_inlining_row_limit', %d)`, name, inliningRowLimit))
+		return err
 	}
-	return err
+	if err := attach(options); err != nil {
+		return err
+	}
+	data, err := l.otherData(ctx)
+	if err != nil || data == "" {
+		return err
+	}
+	if _, err := l.keep.Exec(ctx, `DETACH `+name); err != nil {
+		return err
+	}
+	return attach(append(options, `DATA_PATH `+metadata.QuoteLiteral(data), `OVERRIDE_DATA_PATH true`))
 }
 
 func (l *Lake) attachError(err error) error {
@@ -310,55 +324,11 @@ func (l *Lake) attachError(err error) error {
 	switch {
 	case strings.Contains(text, "Could not set lock"), strings.Contains(text, "Unique file handle conflict"):
 		return fault.LakeLocked.Newf("another process has the lake %s open", where).
-			WithHint("an embedded lake serves one process; stop the other one, or use a PostgreSQL catalog")
-	case strings.Contains(text, "DATA_PATH"):
-		return fault.ConfigInvalid.Wrap(err, "the lake %s", where)
+			WithHint("an embedded lake serves one process: connect to the server that has it, as grpc://host:port, or stop the other process, or use a PostgreSQL catalog")
 	case strings.Contains(text, "migration"), strings.Contains(text, "DuckLake version"), strings.Contains(text, "catalog version"):
 		return fault.LakeUnsupported.Wrap(err, "the lake %s", where)
 	}
 	return fault.LakeUnreadable.Wrap(err, "the lake %s cannot be opened", where)
-}
-
-// findData asks the catalog where its data files are, and makes sure that they are there.
-func (l *Lake) findData(ctx context.Context, created bool) error {
-	rows, err := l.keep.Rows(ctx, `SELECT data_path FROM ducklake_settings(`+metadata.QuoteLiteral(l.config.Name)+`)`)
-	if err != nil {
-		return fault.LakeUnreadable.Wrap(err, "the lake's settings")
-	}
-	path, _ := rows[0][0].(string)
-	if strings.Contains(path, "://") {
-		return fault.NotYetSupported.Newf("the lake's data path %q is no local folder", redact(path))
-	}
-	if !filepath.IsAbs(path) {
-		return fault.LakeUnsupported.Newf("the lake's data path %q is relative", path).
-			WithHint("start the server with the absolute data path")
-	}
-	l.data = strings.TrimSuffix(path, "/") + "/"
-	info, err := os.Stat(l.data)
-	if err == nil && info.IsDir() {
-		return nil
-	}
-	if !created {
-		files := int64(0)
-		err := l.store.View(ctx, func(tx metadata.Tx) error {
-			rows, err := tx.Query(ctx, `SELECT count(*) FROM {M}ducklake_data_file`)
-			if err == nil {
-				files, _ = rows[0][0].(int64)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if files > 0 {
-			return fault.LakeUnreadable.Newf("the lake's data folder %s is not there, but its catalog names %d data files", l.data, files).
-				WithHint("mount it, or give the folder as the data path")
-		}
-	}
-	if err := os.MkdirAll(l.data, 0o755); err != nil {
-		return fault.LakeUnreadable.Wrap(err, "the data folder cannot be made")
-	}
-	return nil
 }
 
 // sessionSettings may still be set after the lock: by this package, never by users, whose SET the gate takes.

@@ -185,6 +185,48 @@ func TestFoldersAndFiles(t *testing.T) {
 	must(0, os.Rename("elsewhere", "unmounted"))
 	_, err = open(ducklake.Config{Catalog: "file.ducklake"})
 	fails(t, err, fault.LakeUnreadable)
+	for range 2 { // the catalog goes on to name the old folder
+		l = must(open(ducklake.Config{Catalog: "file.ducklake", DataPath: "unmounted"}))
+		connectAndClose(t, l, "5000")
+		must(0, l.Close())
+	}
+}
+
+// The lakes that DuckDB makes with a relative DATA_PATH, as its documentation shows.
+func TestRelativeDataPaths(t *testing.T) {
+	dir, extensions := t.TempDir(), laketest.ExtensionDir(t)
+	open := func(c ducklake.Config) (*ducklake.Lake, error) {
+		c.ExtensionDir, c.TempDir = extensions, filepath.Join(dir, "tmp")
+		return ducklake.Open(ctx, c)
+	}
+	t.Chdir(dir)
+	must(0, os.Mkdir("made", 0o755))
+	t.Chdir("made")
+	l := must(open(ducklake.Config{Catalog: "mine.ducklake", DataPath: "files"}))
+	must(0, l.DDL(ctx, `CREATE TABLE t AS SELECT range AS i FROM range(5000)`))
+	must(0, l.Store().Update(ctx, func(tx metadata.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE {M}ducklake_metadata SET value = 'files/' WHERE key = 'data_path'`)
+		return err
+	}))
+	must(0, l.Close())
+	t.Chdir(dir)
+	files := filepath.Join(dir, "made", "files") + "/"
+	for _, data := range []string{"", "made/files", files} {
+		l = must(open(ducklake.Config{Catalog: "made/mine.ducklake", DataPath: data}))
+		if l.DataPath() != files {
+			t.Errorf("data in %s, want %s", l.DataPath(), files)
+		}
+		connectAndClose(t, l, "5000")
+		must(0, l.DDL(ctx, `INSERT INTO t SELECT range FROM range(5000)`))
+		must(0, l.DDL(ctx, `DELETE FROM t WHERE rowid >= 5000`))
+		must(0, l.Close())
+	}
+	must(0, os.Rename("made/files", "away"))
+	_, err := open(ducklake.Config{Catalog: "made/mine.ducklake"})
+	fails(t, err, fault.LakeUnsupported)
+	l = must(open(ducklake.Config{Catalog: "made/mine.ducklake", DataPath: "away"}))
+	connectAndClose(t, l, "5000")
+	must(0, l.Close())
 }
 
 func connectAndClose(t *testing.T, l *ducklake.Lake, want string) {
