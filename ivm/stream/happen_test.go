@@ -198,7 +198,7 @@ func (m *mirror) wait() error {
 
 // upkeep runs maintenance that may meet writers.
 func (m *mirror) upkeep(sql string) error {
-	if err := m.raw(sql); err != nil && !strings.Contains(err.Error(), "onflict") {
+	if err := m.raw(sql); err != nil && !strings.Contains(err.Error(), "onflict") && !strings.Contains(err.Error(), "could not serialize access") {
 		return err
 	}
 	return nil
