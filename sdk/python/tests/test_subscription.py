@@ -80,9 +80,9 @@ def test_a_copy_is_equal_at_every_step(db, name, start):
         for step in range(12):
             changed(db, seed, step)
             version = reflected(view)
-            while sub.resume_token < version:
-                copy = sub.apply(copy)
-                assert equal(copy, at(db, "v", sub.resume_token)), step
+            copy = sub.apply(copy, until=version)
+            assert sub.resume_token >= version
+            assert equal(copy, at(db, "v", sub.resume_token)), step
         assert equal(copy, view.table.to_arrow())
         assert type(copy) is (pa.Table if start is None else type(start))
 
@@ -97,10 +97,52 @@ def test_a_copy_by_key(db, query):
         for step in range(12):
             changed(db, seed, step)
             version = reflected(view)
-            while sub.resume_token < version:
-                copy = sub.apply(copy)
-                assert equal(copy, at(db, "v", sub.resume_token)), step
+            copy = sub.apply(copy, until=version)
+            assert sub.resume_token >= version
+            assert equal(copy, at(db, "v", sub.resume_token)), step
         assert equal(copy, view.table.to_arrow())
+
+
+@pytest.mark.parametrize("start", [None, pd.DataFrame(), pl.DataFrame()], ids=["arrow", "pandas", "polars"])
+def test_each_change_is_waited_for(db, start):
+    """A mark that brings nothing is no publication: after each change, one call has it."""
+    src = db.create_table("src", [{"k": 0}])
+    view = db.create_streaming_materialized_view("v", "SELECT k, count(*) AS n FROM src GROUP BY k", wait_for_ready=True)
+    with view.subscribe() as sub:
+        copy = sub.apply(start)
+        for k in range(1, 21):
+            src.add([{"k": k}])
+            copy = sub.apply(copy)
+            assert len(copy) == k + 1
+            assert equal(copy, at(db, "v", sub.resume_token))
+        states = iter(sub.states(copy))
+        for k in range(21, 31):
+            src.add([{"k": k}])
+            assert len(next(states)) == k + 1
+
+
+def test_several_publications_at_once(db):
+    db.sql("CREATE TABLE src AS SELECT i AS k FROM range(5) t(i)").close()
+    view = db.create_streaming_materialized_view("v", "SELECT k, count(*) AS n FROM src GROUP BY k", wait_for_ready=True)
+    for mode in ("retract", "upsert"):
+        with view.subscribe(mode=mode) as sub:
+            copy = sub.apply()
+            for k in (1, 2, 1, 9):
+                db.sql(f"INSERT INTO src VALUES ({k})").close()
+                version = reflected(view)
+            db.sql("DELETE FROM src WHERE k = 9").close()
+            version = reflected(view)
+            copy = sub.apply(copy, until=version)
+            assert sub.resume_token >= version
+            assert equal(copy, view.table.to_arrow())
+            assert sub.apply(copy, until=version) is copy
+    token = sub.resume_token
+    db.sql("INSERT INTO src VALUES (3)").close()
+    up_to = reflected(view)
+    with view.subscribe(as_of=token, up_to=up_to) as sub:
+        with pytest.raises(SubscriptionEndedError):
+            sub.apply(copy, until=up_to + 1)
+        assert sub.resume_token == token  # what was read is not in any copy
 
 
 def test_going_on_with_a_token(db):
@@ -163,9 +205,7 @@ def test_a_traditional_view(db, people):
         copy = sub.apply()
         assert copy.num_rows == 3
         people.add([{"name": "bob", "age": 50}])
-        version = view.refresh().version
-        while sub.resume_token < version:
-            copy = sub.apply(copy)
+        copy = sub.apply(copy, until=view.refresh().version)
         assert sorted(copy.column("name").to_pylist()) == ["ada", "bob", "grace", "kid"]
         with pytest.raises(InvalidInputError):
             view.subscribe(mode="upsert")
@@ -264,8 +304,8 @@ def test_what_a_cancelled_task_has_read_is_not_skipped(how):
         resume_token = property(lambda _: sub.resume_token)
         _lose = sub._lose
 
-        def _read(self, *args: Any) -> Any:
-            got = inner(*args)
+        def _read(self, *args: Any, **kwargs: Any) -> Any:
+            got = inner(*args, **kwargs)
             read.set()
             return got
 

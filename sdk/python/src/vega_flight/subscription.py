@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -99,28 +100,34 @@ class Subscription:
             self._token = changes.resume_token
         return changes
 
-    def apply(self, state: State | None = None) -> Any:
+    def apply(self, state: State | None = None, *, until: int | None = None) -> Any:
         """Waits for the next publication and gives a copy of the view with it: equal to the view `AT (VERSION => resume_token)`.
 
         `state` is what the last call gave, a copy that belongs to the `as_of` of this subscription, or None to begin with
-        an empty one. It is an Arrow table, a pandas frame or a polars frame, and so is what is returned.
+        an empty one. It is an Arrow table, a pandas frame or a polars frame, and so is what is returned. With `until`, a lake
+        snapshot such as the `version` of a refresh, it waits until the copy is of that snapshot or a later one, be it for
+        several publications or for none. Marks without changes only move the `resume_token` on.
         """
         table, token = self._arrow(state), self._token
+        if until is not None and token is not None and token >= until and state is not None:
+            return state
         publication = Publication(self._schema, self._key if self._mode == "upsert" else None)
-        for changes in self:
-            publication.take(changes)
-            if changes.complete:
-                if state is not None and publication.nothing:
+        try:
+            for changes in self:
+                publication.take(changes)
+                if not changes.complete or (publication.nothing if until is None else changes.time < until):
+                    continue
+                if publication.nothing and state is not None:
                     return state
-                try:
-                    return self._like(state, publication.applied(table))
-                except BaseException:  # also Ctrl-C
-                    self._lose(token)
-                    raise
-        raise SubscriptionEndedError(f"the subscription to {self._name} has ended", code="SUBSCRIPTION_ENDED")
+                return self._like(state, publication.applied(table))
+            raise SubscriptionEndedError(f"the subscription to {self._name} has ended", code="SUBSCRIPTION_ENDED")
+        except BaseException:  # also Ctrl-C
+            if not publication.nothing:
+                self._lose(token)
+            raise
 
     def states(self, state: State | None = None) -> Iterator[Any]:
-        """Gives a copy of the view after each publication, as `apply` does."""
+        """Gives a copy of the view after each publication, as `apply` does, until the subscription ends."""
         while True:
             try:
                 state = self.apply(state)
@@ -200,20 +207,20 @@ class AsyncSubscription:
         """Waits for the next changes or mark."""
         return await self._read(self._subscription.__next__)
 
-    async def apply(self, state: State | None = None) -> Any:
-        """Waits for the next publication and gives a copy of the view with it."""
-        return await self._read(self._subscription.apply, state)
+    async def apply(self, state: State | None = None, *, until: int | None = None) -> Any:
+        """Waits for the next publication and gives a copy of the view with it, or with everything `until` a snapshot."""
+        return await self._read(partial(self._subscription.apply, state, until=until))
 
-    async def _read(self, call: Callable[..., T], *args: Any) -> T:
+    async def _read(self, call: Callable[[], T]) -> T:
         token = self._subscription.resume_token
         try:
-            return await in_thread(call, *args)
+            return await in_thread(call)
         except asyncio.CancelledError:
             self._subscription._lose(token)
             raise
 
     async def states(self, state: State | None = None) -> AsyncIterator[Any]:
-        """Gives a copy of the view after each publication."""
+        """Gives a copy of the view after each publication, until the subscription ends."""
         while True:
             try:
                 state = await self.apply(state)
