@@ -139,7 +139,7 @@ func (s *Set) Lookup(n Name) (*View, error) {
 	case s.plain[n.fold()]:
 		return nil, fault.NotAView.Newf("%s is a plain view, not a materialized view", n)
 	}
-	return nil, fault.ViewNotFound.Newf("there is no materialized view %s", n).WithHint("SHOW MATERIALIZED VIEWS lists them")
+	return nil, fault.ViewNotFound.Newf("there is no materialized view %s", n).WithHint("SHOW MATERIALIZED VIEWS and SHOW STREAMING MATERIALIZED VIEWS list them")
 }
 
 // FindUnadopted finds a table with an unadopted definition, or nil.

@@ -235,8 +235,7 @@ func (m *member) checkSchema(ctx context.Context, at int64) error {
 	for _, in := range m.inputs {
 		t, ok := now[in.reading.UUID]
 		if !ok {
-			return fault.SourceChanged.Newf("table %s, which view %s reads, was dropped", in.reading.Name, m.name()).
-				WithHint("create it again with the same columns, or drop the view")
+			return droppedTable(nil, in.reading, m.name())
 		}
 		if err := sameColumns(t, in.reading.Columns, m.name()); err != nil {
 			return err

@@ -1,8 +1,11 @@
 package stream_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/fault"
@@ -221,4 +224,33 @@ func TestRebuildOverAViewThatRestarts(t *testing.T) {
 		l.exec(fmt.Sprintf("INSERT INTO o VALUES (%d, 3)", 5000+i))
 		l.check()
 	}
+}
+
+// A table that was dropped may come back: what is in its place meanwhile is told, with what is wrong about it and what helps.
+func TestTablesThatAreMadeAgain(t *testing.T) {
+	l := newLab(t, laketest.DuckDB)
+	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o VALUES (1, 10)")
+	l.view("a", "SELECT id, v FROM o WHERE v > 5")
+	l.check()
+	why := func(message string) {
+		t.Helper()
+		var last stream.Status
+		ctx, cancel := context.WithTimeout(l.ctx, time.Minute)
+		defer cancel()
+		err := l.run.Await(ctx, l.views["a"].UUID, func(st stream.Status, ok bool) bool {
+			last = st
+			return ok && st.State == stream.SchemaBlocked && strings.Contains(st.Reason.Message, message) && st.Reason.Hint != ""
+		})
+		if err != nil {
+			t.Fatalf("%v; it is %s, and the reason is %+v", err, last.State, last.Reason)
+		}
+	}
+	l.exec("DROP TABLE o")
+	why("was dropped")
+	l.exec("CREATE TABLE o (id BIGINT, v VARCHAR)")
+	why("its column v, which view main.a reads as BIGINT, is now VARCHAR")
+	l.exec("DROP TABLE o", "CREATE TABLE o (id BIGINT)")
+	why("made again without column v")
+	l.exec("DROP TABLE o", "CREATE TABLE o (v BIGINT, id BIGINT)", "INSERT INTO o VALUES (20, 2), (3, 3)")
+	l.check()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -122,7 +123,7 @@ func (m *member) bind(set *catalog.Set, mode string) error {
 	for _, in := range m.inputs {
 		t, ok := now[in.reading.UUID]
 		if !ok {
-			return fault.SourceChanged.Newf("table %s, which view %s reads, was dropped", in.reading.Name, m.name())
+			return droppedTable(set.TableAt(in.reading.Name), in.reading, m.name())
 		}
 		if err := sameColumns(t, in.reading.Columns, m.name()); err != nil {
 			return err
@@ -146,6 +147,27 @@ func (m *member) bind(set *catalog.Set, mode string) error {
 		}
 	}
 	return nil
+}
+
+// droppedTable says that a table that is read is gone, and why the one that is in its place, nil when none is, cannot be read instead.
+func droppedTable(instead *catalog.Table, r Reading, view string) error {
+	if instead == nil {
+		return fault.SourceChanged.Newf("table %s, which view %s reads, was dropped", r.Name, view).
+			WithHint("create it again with the same columns, or drop the view")
+	}
+	for _, c := range r.Columns {
+		at := slices.IndexFunc(instead.Columns, func(is catalog.Column) bool { return strings.EqualFold(is.Name, c.Name) })
+		switch {
+		case at < 0:
+			return fault.SourceChanged.Newf("table %s was made again without column %s, which view %s reads as %s", r.Name, c.Name, view, c.Type).
+				WithHint("create the table again with the column, or drop the view and create it again")
+		case !sameType(instead.Columns[at].Type, c.Type):
+			return fault.SourceChanged.Newf("table %s was made again, and its column %s, which view %s reads as %s, is now %s", r.Name, c.Name, view, c.Type, instead.Columns[at].Type).
+				WithHint("create the table again with that type, or drop the view and create it again")
+		}
+	}
+	return fault.SourceChanged.Newf("table %s, which view %s reads, was dropped and made again", r.Name, view).
+		WithHint("the view follows it by itself")
 }
 
 // sameColumns says which of the columns is gone from the table or has another type.

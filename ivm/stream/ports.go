@@ -49,6 +49,7 @@ type Commit struct {
 	Snapshot int64
 	Time     time.Time
 	Tables   map[int64]Touch // by table id
+	Made     bool            // a table or something else was created, or has a new name
 }
 
 // Touch is what a snapshot did to one table.

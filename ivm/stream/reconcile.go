@@ -340,6 +340,7 @@ func (s *Supervisor) abandon(sl *slot) {
 // begin starts to build a member.
 func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Record) {
 	sl.build++
+	sl.news = false
 	if sl.beside == 0 {
 		if r.Restarts != sl.restarts {
 			sl.mending, sl.shortages = true, 0

@@ -35,6 +35,7 @@ type slot struct {
 	tries     int
 	shortages int       // of disk or memory, since it ran for a while
 	due       time.Time // when to try again; zero: never by itself
+	news      bool      // a schema has changed since the try has begun
 	later     time.Time // a next generation that could not be built is tried again then
 }
 
@@ -76,11 +77,22 @@ func (sl *slot) block(r report) {
 		sl.due = time.Now().Add(backoff(sl.tries))
 		sl.tries++
 	}
+	if state == SchemaBlocked && sl.news { // what stopped it may be mended already
+		sl.due = time.Now()
+	}
 	reason := reasonOf(r.cause)
 	if state == ResourceBlocked {
 		reason = shortage(reason, r.cause)
 	}
 	sl.say(state, reason)
+}
+
+// schemaMoved lets a view that a schema stops be tried at once.
+func (sl *slot) schemaMoved() {
+	sl.news = true
+	if sl.phase == Blocked && sl.state == SchemaBlocked {
+		sl.due, sl.tries = time.Now(), 0
+	}
 }
 
 // failedBeside notes that the next generation could not be built beside the live one. What may go by itself is tried again.

@@ -29,3 +29,28 @@ func TestAShortageIsTriedAgainLessAndLess(t *testing.T) {
 		t.Errorf("after a long good time it is %s and tried again in %v", sl.state, wait())
 	}
 }
+
+// A view that a schema stops is tried when a schema has changed, also when that was while it was tried.
+func TestNewsOfASchema(t *testing.T) {
+	sl := newSlot("u")
+	now := func() bool { return !sl.due.After(time.Now()) }
+	wrong := report{state: SchemaBlocked, cause: fault.SourceChanged.Newf("dropped"), again: true}
+	for range 12 {
+		sl.block(wrong)
+	}
+	if now() {
+		t.Error("it is tried again and again")
+	}
+	if sl.schemaMoved(); !now() {
+		t.Error("it waits although a schema has changed")
+	}
+	sl.news, sl.phase = false, Building
+	sl.schemaMoved()
+	if sl.block(wrong); !now() {
+		t.Error("what changed while it was tried is forgotten")
+	}
+	sl.news = false
+	if sl.block(wrong); now() {
+		t.Error("it is tried again without news")
+	}
+}

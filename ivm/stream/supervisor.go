@@ -179,6 +179,7 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 	s.moved.fire()
 	touched := map[int64]Touch{}
 	for _, c := range added {
+		look = look || c.Made // in the place of a table that a view reads, maybe
 		for id, t := range c.Tables {
 			touched[id] = merge(touched[id], t)
 		}
@@ -202,9 +203,7 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 	}
 	if look {
 		for _, sl := range s.slots {
-			if sl.phase == Blocked && sl.state == SchemaBlocked {
-				sl.due = time.Now()
-			}
+			sl.schemaMoved()
 		}
 	}
 	return look
@@ -215,6 +214,9 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 func (s *Supervisor) missed(head int64) {
 	s.c.Log.Warn("commits of the lake were missed: its history was expired meanwhile", "after", s.log.head(), "before", head)
 	s.log.skip(head)
+	for _, sl := range s.slots {
+		sl.schemaMoved()
+	}
 	for g := range s.groups {
 		g.foreign.Store(true)
 		g.wake()

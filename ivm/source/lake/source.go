@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
@@ -84,8 +85,9 @@ func (s *Source) Commits(ctx context.Context, from, to int64) ([]stream.Commit, 
 			t.Estimate = sizes[added{c.ID, id}]
 			touched[id] = t
 		}
-		if len(touched) > 0 {
-			out = append(out, stream.Commit{Snapshot: c.ID, Time: c.Time, Tables: touched})
+		made := slices.ContainsFunc(c.Changes, func(ch metadata.Change) bool { return ch.ID == 0 })
+		if len(touched) > 0 || made {
+			out = append(out, stream.Commit{Snapshot: c.ID, Time: c.Time, Tables: touched, Made: made})
 		}
 	}
 	if next <= to {
