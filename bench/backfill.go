@@ -18,7 +18,15 @@ func backfill(ctx context.Context, s *sides) ([]result, error) {
 			return nil, err
 		}
 	}
-	var out []result
+	if err := s.both(ctx, "CREATE TABLE little AS SELECT i AS k, i % 10 AS g FROM range(1000) t(i)"); err != nil {
+		return nil, err
+	}
+	small, err := s.backfill(ctx, "backfill/small", "GROUP BY over 1000 rows", "SELECT g, count(*) AS n FROM little GROUP BY g", 11, true)
+	if err != nil {
+		return nil, err
+	}
+	small.Figure, small.Bar, small.Meets = small.Ours, "<= 100 ms", small.Ours <= 100
+	out := []result{small}
 	for _, q := range []struct{ name, what, sql string }{
 		{"filter", "filter and project", "SELECT k, v * 2 AS twice FROM history WHERE v < 10000"},
 		{"group", "GROUP BY, 12 k groups", "SELECT g, month, count(*) AS n, sum(v) AS s, min(v) AS low FROM history GROUP BY g, month"},
@@ -62,6 +70,11 @@ func (s *sides) backfill(ctx context.Context, name, what, query string, rounds i
 			return result{}, errors.Join(err)
 		}
 	}
+	alone, err := timed(func() error { _, err := c.Exec(ctx, "CREATE TEMP TABLE alone AS "+query+"; DROP TABLE alone"); return err })
+	if err != nil {
+		return result{}, err
+	}
 	o, t := median(ours), median(theirs)
-	return result{Name: name, What: what + ": CREATE STREAMING until it can be read | CREATE TABLE AS", Ours: o, Theirs: t, Unit: "ms", Figure: o / t, Bar: "<= 2 x", Meets: o/t <= 2}, nil
+	return result{Note: fmt.Sprintf("into a table in memory: %.0f ms", alone.Seconds()*1000),
+		Name: name, What: what + ": CREATE STREAMING until it can be read | CREATE TABLE AS", Ours: o, Theirs: t, Unit: "ms", Figure: o / t, Bar: "<= 2 x", Meets: o/t <= 2}, nil
 }

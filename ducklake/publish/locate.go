@@ -84,17 +84,23 @@ func locateBatch(batch arrow.RecordBatch, width int, files map[string]int64, eac
 		return fmt.Errorf("publish: locations came as %v", batch.Schema())
 	}
 	out := make([]Location, batch.NumRows())
+	last, file := "", int64(Inlined) // the rows of a file come one after the other
 	for i := range out {
-		name := names.Value(i)
-		if !strings.HasSuffix(name, ".parquet") {
+		if name := names.Value(i); name != last {
+			last, file = name, Inlined
+			if strings.HasSuffix(name, ".parquet") {
+				id, ok := files[filepath.Clean(name)]
+				if !ok {
+					return fmt.Errorf("publish: the file %s is not in the catalog", name)
+				}
+				file = id
+			}
+		}
+		if file == Inlined {
 			out[i] = Location{File: Inlined, Position: ids.Value(i)}
-			continue
+		} else {
+			out[i] = Location{File: file, Position: positions.Value(i)}
 		}
-		id, ok := files[filepath.Clean(name)]
-		if !ok {
-			return fmt.Errorf("publish: the file %s is not in the catalog", name)
-		}
-		out[i] = Location{File: id, Position: positions.Value(i)}
 	}
 	fields := batch.Schema().Fields()[:width]
 	part := array.NewRecordBatch(arrow.NewSchema(fields, nil), batch.Columns()[:width], batch.NumRows())

@@ -85,7 +85,9 @@ func TestSomebodyWritesIntoAViewThatBegins(t *testing.T) {
 	l.view("a", "SELECT id, v FROM o")
 	l.view("quiet", "SELECT id FROM other")
 	l.check()
+	wrote := make(chan struct{})
 	write := func() {
+		defer close(wrote)
 		l.exec("INSERT INTO a VALUES (-1, -1)")
 		head := l.head()
 		ctx, stop := context.WithTimeout(l.ctx, time.Minute)
@@ -94,6 +96,7 @@ func TestSomebodyWritesIntoAViewThatBegins(t *testing.T) {
 	}
 	s.headed.Store(&write)
 	l.restart("a")
+	<-wrote // until then it may look as if it ran
 	l.check()
 }
 

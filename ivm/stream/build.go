@@ -47,7 +47,7 @@ func (c *Config) make(ctx context.Context, k making, to target, say func(State, 
 		say(Backfilling, Reason{Message: "its content is computed from its sources"})
 		err = m.load(ctx, k, to)
 	}
-	if err == nil {
+	if err == nil && m.staged == nil { // what was staged is what the sources were
 		err = m.catchUp(ctx, to)
 	}
 	if err != nil {
@@ -95,6 +95,9 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 		return m.lostSince(err)
 	}
 	m.clock = max(m.c.Now().UnixMicro(), m.served.Clock)
+	if done, err := m.stage(ctx, at); done || err != nil {
+		return err
+	}
 	content, err := m.graph.LoadFrom(ctx, m.clock, &contents{ctx, m, at})
 	if err != nil {
 		return m.lostSince(inconsistent(err))

@@ -13,6 +13,9 @@ import (
 // content is read instead.
 type Summariser interface {
 	Summary(ctx context.Context, r Reading, at int64, q Summing, take func(*zset.Batch) error) error
+	// Relation is the text of what a summary reads: a table's rows at a snapshot, with columns of the names that a summary has for them. It is an
+	// error when that is not what the content would be.
+	Relation(ctx context.Context, r Reading, at int64) (string, error)
 	// Size is about how many rows the table has; negative: that is not known.
 	Size(ctx context.Context, r Reading) int64
 }

@@ -84,6 +84,19 @@ type Sink interface {
 	Release(ctx context.Context, uuid string) error
 }
 
+// Stager is a [Sink] that takes the whole first content of a view as a query.
+type Stager interface {
+	// Stage evaluates a query with the table's columns, and makes of its rows files that nobody sees yet.
+	Stage(ctx context.Context, r ResultSpec, query string) (Staged, error)
+}
+
+// Staged is a content that was made and is not committed.
+type Staged interface {
+	Rows() int64
+	// Discard removes it, unless it was committed.
+	Discard(ctx context.Context) error
+}
+
 // Bundle is a commitment that is ready. Until it is finished, its results are not to be published of again, nor reloaded.
 type Bundle interface {
 	// Commit makes the commit, in any goroutine.
@@ -102,7 +115,8 @@ type ResultSpec struct {
 
 // Result is a view's table as its generation writes it. One goroutine uses it at a time.
 type Result interface {
-	// Difference is what makes the given content of what the table has now; it is valid until the next call.
+	// Difference is what makes the given content of what the table has now, what somebody else wrote with it; it is valid until the next call.
+	// The content may have a row several times.
 	Difference(ctx context.Context, content *zset.Batch) (*zset.Batch, error)
 	// Reload brings what is remembered up to the newest snapshot, what somebody else wrote with it.
 	Reload(ctx context.Context) error
@@ -145,6 +159,7 @@ type Change struct {
 	UUID   string
 	Result Result
 	Delta  *zset.Batch // consolidated; nil: the content stays
+	Staged Staged      // not nil: this is all of the content, and there is no delta
 
 	Generation, Epoch int64 // that must be published now
 	NextGeneration    int64

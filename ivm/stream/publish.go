@@ -90,16 +90,37 @@ func (g *group) commit(ctx context.Context, members []*member) (again bool, err 
 	}
 	began := time.Now()
 	told := g.announce(c)
-	done, err := g.c.Sink.Publish(ctx, c)
+	done, err := g.send(ctx, members, c)
 	told(done)
 	if err != nil {
 		return g.refused(ctx, members, err)
 	}
 	for _, m := range members {
-		m.pending, m.fresh = nil, false
+		m.pending, m.fresh, m.staged = nil, false, nil
 	}
 	return false, g.committed(members, at, done, time.Since(began))
 }
+
+// send makes the commit. Of a first content it is told that it can be read before it is known where its rows lie, which takes longer.
+func (g *group) send(ctx context.Context, members []*member, c Commitment) ([]Published, error) {
+	if !slices.ContainsFunc(members, (*member).first) {
+		return g.c.Sink.Publish(ctx, c)
+	}
+	b, err := g.c.Sink.Prepare(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	done, err := b.Commit(ctx)
+	for _, m := range members {
+		if err == nil && m.first() && m.announce {
+			g.tell(running{m})
+		}
+	}
+	return b.Finish(ctx, done) // it says what counts
+}
+
+// first says that nothing of the view is published yet.
+func (m *member) first() bool { return m.fresh && m.served.Epoch == 0 }
 
 // commitment is the commit of what members have now.
 func (g *group) commitment(ctx context.Context, members []*member) (Commitment, error) {
@@ -110,7 +131,7 @@ func (g *group) commitment(ctx context.Context, members []*member) (Commitment, 
 			return c, err
 		}
 		c.Members = append(c.Members, Change{
-			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta,
+			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta, Staged: m.staged,
 			Generation: m.served.Generation, Epoch: m.served.Epoch, NextGeneration: m.generation, Frontier: g.frontier(m),
 		})
 	}
@@ -166,8 +187,8 @@ func (m *member) change(ctx context.Context) (*zset.Batch, error) {
 	if !m.fresh {
 		return m.pending, nil
 	}
-	if err := m.result.Reload(ctx); err != nil {
-		return nil, err
+	if m.staged != nil {
+		return nil, m.result.Reload(ctx)
 	}
 	return m.result.Difference(ctx, m.pending)
 }

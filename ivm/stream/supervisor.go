@@ -148,8 +148,14 @@ func (s *Supervisor) run(ctx context.Context) {
 			look = s.committed(ctx, newest)
 		case <-s.poke:
 		case <-s.news:
+			look = false
 			for _, n := range s.heard() {
 				s.hear(ctx, n)
+				_, only := n.(said) // is all that is to be known; it is written with what comes next
+				look = look || !only
+			}
+			if !look {
+				s.show()
 			}
 		case <-tick.C:
 			s.committed(ctx, newest) // if it could not be read when it was heard of

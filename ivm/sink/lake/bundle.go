@@ -20,7 +20,8 @@ type step struct {
 	r      *result
 	pub    publish.Publication
 	aside  bool        // it is committed beside what is done with the result
-	delta  *zset.Batch // nil: only the frontier moves
+	delta  *zset.Batch // nil: only the frontier moves, unless whole is there
+	whole  *content    // all of the content; who has it discards it
 	new    []rowName   // of the rows that come, in order; nil when they come as files
 	old    []goneRow
 	at     []place // of those
@@ -98,6 +99,11 @@ func (o Results) steps(c stream.Commitment) (*bundle, error) {
 		if m.Delta != nil && m.Delta.Len() > 0 {
 			st.delta = m.Delta
 		}
+		if m.Staged != nil {
+			if err := st.all(m.Staged); err != nil {
+				return nil, err
+			}
+		}
 		b.steps[i] = st
 	}
 	if len(b.steps) > 0 {
@@ -118,7 +124,7 @@ func (o Results) prepare(ctx context.Context, c stream.Commitment, aside bool) (
 	anything := false
 	for i, m := range c.Members {
 		b.steps[i].aside = aside
-		anything = anything || b.steps[i].delta != nil || m.Epoch == 0 || m.NextGeneration != 0 && m.NextGeneration != m.Generation
+		anything = anything || b.steps[i].delta != nil || b.steps[i].whole != nil || m.Epoch == 0 || m.NextGeneration != 0 && m.NextGeneration != m.Generation
 	}
 	if !anything {
 		return nil, nil
@@ -236,6 +242,11 @@ func (st *step) prepare(ctx context.Context) error {
 	st.pub.Table, st.pub.Seen = r.table, r.seen
 	total := r.count
 	st.pub.Total = &total
+	if st.whole != nil {
+		total, st.comes, st.goes = st.whole.Rows(), st.whole.Rows(), r.count
+		st.pub.Replace = st.whole.files
+		return nil
+	}
 	if st.delta == nil {
 		return nil
 	}
@@ -401,7 +412,7 @@ func (st *step) relocate(ctx context.Context, why *publish.MovedError) ([]publis
 // finish notes what was committed. What cannot be noted now is found before the next commit.
 func (st *step) finish(ctx context.Context, done publish.Result) {
 	r := st.r
-	if st.delta == nil {
+	if st.delta == nil && st.whole == nil {
 		if done.Untouched && r.theirs == nil && !r.behind { // what is known is as good as new
 			r.seen, r.mark.Snapshot = done.Snapshot, done.Snapshot
 		}

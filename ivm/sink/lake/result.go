@@ -54,15 +54,19 @@ func (r *result) Reload(ctx context.Context) error {
 	return r.places.err()
 }
 
-// Difference is what makes the content of what the table has. It consolidates the content.
+// Difference is what makes the content of what the table has. It may consolidate the content.
 func (r *result) Difference(ctx context.Context, content *zset.Batch) (*zset.Batch, error) {
-	content.Consolidate()
-	if i := slices.IndexFunc(content.Weights, func(w int64) bool { return w < 0 }); i >= 0 {
-		return nil, fault.InternalError.Newf("the content of a view has a row %d times: %s", content.Weights[i], r.layout.Format(content.Row(i), content.Heap))
-	}
 	for range tries {
 		if err := r.Reload(ctx); err != nil {
 			return nil, err
+		}
+		negative := func(w int64) bool { return w < 0 }
+		if r.count == 0 && content.Len() >= manyRows && !slices.ContainsFunc(content.Weights, negative) {
+			return content, nil // all rows come, so it does not matter that equal ones come one by one
+		}
+		content.Consolidate()
+		if i := slices.IndexFunc(content.Weights, negative); i >= 0 {
+			return nil, fault.InternalError.Newf("the content of a view has a row %d times: %s", content.Weights[i], r.layout.Format(content.Row(i), content.Heap))
 		}
 		if r.count == 0 {
 			return content, nil
@@ -74,6 +78,9 @@ func (r *result) Difference(ctx context.Context, content *zset.Batch) (*zset.Bat
 	}
 	return nil, busyTable(r.table)
 }
+
+// manyRows are not put in order without need.
+const manyRows = 1 << 16
 
 func (r *result) difference(ctx context.Context, content *zset.Batch) (*zset.Batch, error) {
 	out := zset.New(r.layout)

@@ -1,0 +1,58 @@
+package lake
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/ducklake/publish"
+	"github.com/vegadb/vega-flight/ivm/stream"
+)
+
+var _ stream.Stager = Results{}
+
+// content is the whole of a result in files that no commit has yet.
+type content struct {
+	s     *Sink
+	files *publish.Staged
+	job   string
+}
+
+// Stage evaluates a query into files of a view's table.
+func (o Results) Stage(ctx context.Context, spec stream.ResultSpec, query string) (stream.Staged, error) {
+	var table metadata.TableInfo
+	if err := o.s.db.View(ctx, func(tx metadata.Tx) (err error) {
+		table, err = tableOf(ctx, tx, spec.Table.ID, spec.Table.Name.String())
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	out := &content{s: o.s, job: uuid.NewString()}
+	err := o.s.reading(ctx, func(c *duck.Conn) (err error) {
+		out.files, err = o.s.Publisher.Stage(ctx, c, publish.StageSpec{Table: table, Query: query, JobID: out.job, Owner: o.s.Fence()}, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Rows is how many there are.
+func (c *content) Rows() int64 { return c.files.Rows }
+
+// Discard removes the files, unless they were committed.
+func (c *content) Discard(ctx context.Context) error { return c.s.Publisher.Discard(ctx, c.job) }
+
+// all makes a step the whole content: what the table has goes with its files.
+func (st *step) all(of stream.Staged) error {
+	c, ok := of.(*content)
+	if !ok {
+		return fmt.Errorf("lake: a content that was staged by somebody else: %T", of)
+	}
+	st.whole = c
+	return nil
+}
