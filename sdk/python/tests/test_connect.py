@@ -364,6 +364,19 @@ def test_users_tokens_and_tls(tmp_path):
         with pytest.raises(vega_flight.AuthenticationError) as e:
             vega_flight.connect(server.uri, tls=tls, **wrong)
         assert isinstance(e.value, PermissionError)
-    with pytest.raises(ServerUnavailableError):
+    with pytest.raises(ServerUnavailableError) as e:
         vega_flight.connect(server.uri, user="ada", password="a long secret")  # nobody vouches for the certificate
+    assert "root_certs" in e.value.hint
+    with pytest.raises(ServerUnavailableError) as e:
+        vega_flight.connect(server.uri.replace("grpc+tls", "grpc"), user="ada", password="a long secret")
+    assert "grpc+tls://" in e.value.hint
     server.stop()
+    with pytest.raises(ServerUnavailableError) as e:
+        vega_flight.connect(server.uri, tls=tls)
+    assert e.value.hint == "see that it runs, then connect again"
+
+
+def test_tls_where_the_server_has_none(server):
+    with pytest.raises(ServerUnavailableError) as e:
+        vega_flight.connect(server.uri.replace("grpc://", "grpc+tls://"))
+    assert "to grpc://" in e.value.hint

@@ -172,3 +172,15 @@ def test_in_thread():
             await in_thread(lambda: {}["x"])
 
     asyncio.run(main())
+
+
+def test_files_are_read_first(tmp_path):
+    for name in ("sales.parquet", tmp_path / "sales.csv"):
+        with pytest.raises(InvalidInputError) as e:
+            vega_flight.data.reader(name)
+        assert "read_csv" in e.value.hint
+
+
+def test_a_package_that_is_not_installed_is_named_by_its_extra():
+    with pytest.raises(ModuleNotFoundError, match=r"vega-flight\[no_such_frames\]"):
+        vega_flight.extras.extra("no_such_frames")

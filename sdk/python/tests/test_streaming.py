@@ -59,10 +59,11 @@ def test_explain(db, people):
     assert not refused.admitted
     assert "VOLATILE_FUNCTION" in refused.reasons[0]
     assert "<b>" not in refused._repr_html_()
-    view = db.create_streaming_materialized_view("s", "SELECT name FROM people", wait_for_ready=True)
+    view = db.create_streaming_materialized_view("s", "SELECT name, count(*) AS n FROM people GROUP BY name", wait_for_ready=True)
     assert view.explain().admitted
     analyzed = view.explain(analyze=True)
     assert "rows_in" in analyzed.to_arrow().column_names
+    assert "rows_in=" in str(analyzed)
     assert analyzed.admitted
     assert analyzed.reasons == []
     assert "<table>" in analyzed._repr_html_()

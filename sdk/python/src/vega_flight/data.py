@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -60,7 +61,10 @@ def _reader(data: Data, schema: pa.Schema | None) -> pa.RecordBatchReader:
         return _reader(pa.RecordBatchReader.from_stream(data), schema)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return _iterated(iter(data), schema)
-    raise InvalidInputError(f"rows cannot be made of a {type(data).__name__}")
+    hint = None
+    if isinstance(data, (str, os.PathLike)):
+        hint = "read the file first: pyarrow.csv.read_csv(file), or pyarrow.parquet.ParquetFile(file).iter_batches()"
+    raise InvalidInputError(f"rows cannot be made of a {type(data).__name__}", hint=hint)
 
 
 def _iterated(items: Iterator[Any], schema: pa.Schema | None) -> pa.RecordBatchReader:

@@ -1,7 +1,7 @@
 """What can go wrong, as exceptions.
 
-Every exception of the package is a `VegaError` with the stable name that the server gave it in `code`, and what helps in
-`hint`. It is a built-in exception too, the one that fits: `ValueError` for what was asked wrongly, `ConnectionError` for a
+Every exception of the server and of the connection is a `VegaError` with the stable name that the server gave it in `code`, and
+what helps in `hint`. (A misspelt argument is Python's `TypeError`, a package that is not installed its `ModuleNotFoundError`.) It is a built-in exception too, the one that fits: `ValueError` for what was asked wrongly, `ConnectionError` for a
 server that is gone, and so on.
 """
 
@@ -275,10 +275,25 @@ def translated(error: BaseException) -> VegaError:
     code = _STATUS_CODES.get(status or "", "INTERNAL_ERROR")
     kind = _BY_STATUS.get(status or "", FailedError)
     if status == "Unavailable":
-        text, hint = f"the server cannot be reached: {text}", hint or "see that it runs, then connect again"
+        text, hint = f"the server cannot be reached: {text}", hint or _reach(text)
     elif code == "CANCELLED":
         text = "the statement was cancelled"
     return kind(f"{code}: {text}", code=code, hint=hint)
+
+
+_REASONS = {
+    "certificate signed by unknown authority": "give the server's certificate: tls=vega_flight.TLS(root_certs=…)",
+    "first record does not look like a TLS handshake": "the server has no TLS: connect to grpc:// instead",
+    "certificate is valid for": "connect to a name of the certificate, or say it: tls=vega_flight.TLS(hostname=…)",
+    "cannot validate certificate for": "connect to a name of the certificate, or say it: tls=vega_flight.TLS(hostname=…)",
+    "certificate required": "the server asks for a certificate: tls=vega_flight.TLS(client_cert=…, client_key=…)",
+    "error reading server preface": "see that it runs, and if it has TLS, connect to grpc+tls:// instead",
+}
+
+
+def _reach(text: str) -> str:
+    """What helps when a server does not answer."""
+    return next((hint for reason, hint in _REASONS.items() if reason in text), "see that it runs, then connect again")
 
 
 _OF_ADBC = {

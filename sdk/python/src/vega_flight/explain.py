@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_PLACED = ("node_id", "parent_id", "operator", "detail", "admitted", "reason")  # the text has a place for them
+
+
 class Explanation:
     """A table of operators, an operator before its inputs. Notebooks render it."""
 
@@ -54,8 +57,9 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = []
+        names = [n for n in self.table.column_names if n not in _PLACED]
         for level, row in self._lines():
-            facts = [f"{k}={row[k]}" for k in ("output_mode", "key", "state_kind", "state_bound") if row.get(k)]
+            facts = [f"{n}={row[n]}" for n in names if row[n] not in (None, "")]
             lines.append("  " * level + f"{row['operator']} {row['detail']}  " + " ".join(facts))
         return "\n".join([*lines, *self.reasons])
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from .calls import in_thread, interruptible
 from .errors import VegaError, translated
+from .extras import extra
 from .fork import check_fork, forked, hold
 
 if TYPE_CHECKING:
@@ -81,14 +82,12 @@ class Result:
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """Reads the rows that are left as a pandas frame; options are those of `pyarrow.Table.to_pandas`."""
+        extra("pandas")
         return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> pl.DataFrame:
         """Reads the rows that are left as a polars frame."""
-        import polars as pl
-
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)
+        frame: pl.DataFrame = extra("polars").from_arrow(self.to_arrow())
         return frame
 
     def to_list(self) -> list[dict[str, Any]]:
