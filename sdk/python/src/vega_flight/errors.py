@@ -1,8 +1,9 @@
 """What can go wrong, as exceptions.
 
-Every exception of the server and of the connection is a `VegaError` with the stable name that the server gave it in `code`, and
-what helps in `hint`. (A misspelt argument is Python's `TypeError`, a package that is not installed its `ModuleNotFoundError`.) It is a built-in exception too, the one that fits: `ValueError` for what was asked wrongly, `ConnectionError` for a
-server that is gone, and so on.
+Every exception of the server and of the connection is a `VegaError` with the stable name that the server gave it in `code`,
+and what helps in `hint`. (A misspelt argument is Python's `TypeError`, a package that is not installed its
+`ModuleNotFoundError`.) It is a built-in exception too, the one that fits: `ValueError` for what was asked wrongly,
+`ConnectionError` for a server that is gone, and so on.
 """
 
 from __future__ import annotations
