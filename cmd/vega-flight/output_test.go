@@ -176,3 +176,38 @@ func TestProgressIsDrawnAfterAWhile(t *testing.T) {
 	(*progressBar)(nil).show(1, nil)
 	(*progressBar)(nil).clear()
 }
+
+// A subscription's rows do not wait for its end, and columns grow with what comes.
+func TestRowsWithoutAnEndAreWrittenAsTheyCome(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String}, {Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	for format, want := range map[string][]string{
+		"table":    {"", "s  n\n-  -\na  1\n", "longer  2\n", "(2 rows)\n"},
+		"vertical": {"", "--- row 1 ---\ns: a\nn: 1\n", "--- row 2 ---\ns: longer\nn: 2\n", "(2 rows)\n"},
+	} {
+		var out bytes.Buffer
+		p := printers[format](&out, 0).(*tablePrinter)
+		p.live = true
+		for i, rows := range []string{`[]`, `[{"s": "a", "n": 1}]`, `[{"s": "longer", "n": 2}]`} {
+			rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := array.NewRecordReader(schema, []arrow.RecordBatch{rec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.print(r); err != nil {
+				t.Fatal(err)
+			}
+			if out.String() != want[i] {
+				t.Errorf("%s, batch %d: %q, want %q", format, i, out.String(), want[i])
+			}
+			out.Reset()
+			r.Release()
+			rec.Release()
+		}
+		if err := p.end(); err != nil || out.String() != want[3] {
+			t.Errorf("%s: %q, %v", format, out.String(), err)
+		}
+	}
+}

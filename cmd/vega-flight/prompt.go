@@ -17,7 +17,7 @@ type prompt struct {
 	conn       *connection
 	in         *os.File
 	errOut     io.Writer
-	newPrinter func() printer
+	newPrinter func(ddl.Item) printer
 	bar        *progressBar
 	lines      chan string
 }
@@ -28,7 +28,7 @@ func (p *prompt) converse(ctx context.Context) {
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	go p.read() // a read of a terminal cannot be called off: it ends with the input or the process
-	fmt.Fprintln(p.errOut, "Statements end with a semicolon. Ctrl-C cancels, Ctrl-D ends.")
+	fmt.Fprintln(p.errOut, "Statements end with a semicolon. Ctrl-C cancels, Ctrl-D ends, help helps.")
 	var text strings.Builder
 	for {
 		if text.Len() == 0 {
@@ -49,6 +49,15 @@ func (p *prompt) converse(ctx context.Context) {
 				p.answer(ctx, text.String())
 				return
 			}
+			if text.Len() == 0 {
+				known, ends := p.command(line)
+				if ends {
+					return
+				}
+				if known {
+					continue
+				}
+			}
 			if text.Len() > 0 || strings.TrimSpace(line) != "" {
 				text.WriteString(line + "\n")
 			}
@@ -64,6 +73,24 @@ func (p *prompt) converse(ctx context.Context) {
 	}
 }
 
+// command is what is typed in place of a statement.
+func (p *prompt) command(line string) (known, ends bool) {
+	switch strings.ToLower(strings.TrimSuffix(strings.TrimSpace(line), ";")) {
+	case "exit", "quit", `\q`:
+		return true, true
+	case "help", "?", `\?`, `\h`:
+		fmt.Fprint(p.errOut, `SHOW TABLES;                               tables and views
+SHOW MATERIALIZED VIEWS;                   and SHOW STREAMING MATERIALIZED VIEWS;
+SHOW JOBS;                                 what runs and what ran
+EXPLAIN STREAMING SELECT …;                whether a query can be a streaming view
+SUBSCRIBE TO view;                         a view's rows and changes, until Ctrl-C
+exit, quit, \q                             end
+`)
+		return true, false
+	}
+	return false, false
+}
+
 func (p *prompt) read() {
 	defer close(p.lines)
 	for s := bufio.NewScanner(p.in); s.Scan(); {
@@ -77,7 +104,7 @@ func (p *prompt) answer(ctx context.Context, text string) {
 	defer stop()
 	items, err := ddl.Parse(text)
 	for i := 0; err == nil && i < len(items); i++ {
-		err = p.conn.run(ctx, items[i].Text, p.newPrinter(), p.bar)
+		err = p.conn.run(ctx, items[i].Text, p.newPrinter(items[i]), p.bar)
 	}
 	if err != nil {
 		fmt.Fprintln(p.errOut, err)

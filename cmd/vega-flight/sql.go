@@ -43,7 +43,7 @@ standard input; a terminal gets a prompt. Rows that are wider than the terminal
 are printed a column a line; into a pipe, such as less -S, they always stay
 tables. In JSON a decimal is a number with all its digits. A password is read from
 VEGA_FLIGHT_PASSWORD, or asked for. Ctrl-C cancels the running statement on the
-server.`,
+server. The rows of SUBSCRIBE are printed as they come, until Ctrl-C.`,
 		Args: wants(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.uri = "grpc://127.0.0.1:8815"
@@ -70,7 +70,13 @@ func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writ
 	if !ok {
 		return fmt.Errorf("%w: --output is table, vertical, csv, json or arrow, not %q", errUsage, o.format)
 	}
-	newPrinter := func() printer { return format(out, screenWidth(out)) } // a terminal's width may change
+	newPrinter := func(item ddl.Item) printer {
+		p := format(out, screenWidth(out)) // a terminal's width may change
+		if t, ok := p.(*tablePrinter); ok {
+			_, t.live = item.Stmt.(*ddl.Subscribe)
+		}
+		return p
+	}
 	terminal, ok := in.(*os.File)
 	asks := ok && o.command == "" && o.file == "" && term.IsTerminal(int(terminal.Fd()))
 	var items []ddl.Item
@@ -99,7 +105,7 @@ func runSQL(ctx context.Context, o sqlOptions, in io.Reader, out, errOut io.Writ
 		return nil
 	}
 	for _, item := range items {
-		if err := conn.run(ctx, item.Text, newPrinter(), bar); err != nil {
+		if err := conn.run(ctx, item.Text, newPrinter(item), bar); err != nil {
 			return err
 		}
 	}

@@ -14,11 +14,12 @@ import (
 
 // tablePrinter buffers up to tableRows rows to find the widths of columns; longer results go on with those widths.
 // Rows that would not fit into a terminal's width, and a single row with a text of several lines, such as EXPLAIN's,
-// are written a column a line.
+// are written a column a line. A subscription's rows are written with each batch, and columns grow as they have to.
 type tablePrinter struct {
 	w       io.Writer
 	screen  int  // the terminal's width; 0 when there is none
 	upright bool // a column a line, always
+	live    bool // rows are written as they come: the end of the result is not in sight
 	header  []string
 	right   []bool
 	widths  []int
@@ -67,6 +68,11 @@ func (p *tablePrinter) print(r array.RecordReader) error {
 				}
 			}
 		}
+		if p.live && len(p.rows) > 0 {
+			if err := p.flush(); err != nil {
+				return err
+			}
+		}
 	}
 	return r.Err()
 }
@@ -75,7 +81,7 @@ func (p *tablePrinter) end() error {
 	if len(p.header) == 0 {
 		return nil
 	}
-	if p.total == 1 && strings.Contains(strings.Join(p.rows[0], ""), "\n") {
+	if len(p.rows) == 1 && p.total == 1 && strings.Contains(strings.Join(p.rows[0], ""), "\n") {
 		p.upright = true
 	}
 	if err := p.flush(); err != nil {
@@ -92,8 +98,11 @@ func (p *tablePrinter) end() error {
 // flush writes the rows that are buffered.
 func (p *tablePrinter) flush() error {
 	var b strings.Builder
-	if p.widths == nil && !p.upright {
+	switch {
+	case p.widths == nil && !p.upright:
 		p.measure()
+	case p.live && !p.upright:
+		p.widen()
 	}
 	if p.upright {
 		for _, row := range p.rows {
@@ -122,16 +131,24 @@ func (p *tablePrinter) flush() error {
 // measure finds the widths of the columns, and whether a line fits into the terminal.
 func (p *tablePrinter) measure() {
 	p.widths = make([]int, len(p.header))
-	for _, row := range append([][]string{p.header}, p.rows...) {
-		for j, s := range row {
-			p.widths[j] = max(p.widths[j], utf8.RuneCountInString(flat(s)))
-		}
+	for j, s := range p.header {
+		p.widths[j] = utf8.RuneCountInString(flat(s))
 	}
+	p.widen()
 	total := 2 * (len(p.widths) - 1)
 	for _, w := range p.widths {
 		total += w
 	}
 	p.upright = p.screen > 0 && total > p.screen && p.total > 0
+}
+
+// widen makes room for the rows that are buffered.
+func (p *tablePrinter) widen() {
+	for _, row := range p.rows {
+		for j, s := range row {
+			p.widths[j] = max(p.widths[j], utf8.RuneCountInString(flat(s)))
+		}
+	}
 }
 
 func (p *tablePrinter) line(b *strings.Builder, row []string) {
@@ -155,7 +172,7 @@ func (p *tablePrinter) line(b *strings.Builder, row []string) {
 
 // stand writes a row a column a line, its texts as they are. Of several rows each has its number above it.
 func (p *tablePrinter) stand(b *strings.Builder, row []string) {
-	if p.total > 1 {
+	if p.total > 1 || p.live {
 		fmt.Fprintf(b, "--- row %d ---\n", p.written)
 	}
 	width := 0

@@ -183,3 +183,44 @@ func TestAConversationOnATerminal(t *testing.T) {
 		t.Errorf("Ctrl-C with nothing typed: exit code %d, %q", code, shown)
 	}
 }
+
+// A subscription's rows are shown while it goes on, until Ctrl-C.
+func TestChangesAreShownAsTheyCome(t *testing.T) {
+	s := start(t)
+	c := s.Connect(t)
+	c.Must(t, "CREATE TABLE orders (store INTEGER, city VARCHAR)")
+	c.Must(t, "INSERT INTO orders VALUES (1, 'Oslo')")
+	c.Must(t, "CREATE STREAMING MATERIALIZED VIEW live WITH (wait_for_ready = true) AS SELECT city, count(*) AS n FROM orders GROUP BY city")
+	for _, format := range []string{"table", "vertical", "csv", "json"} {
+		x := open(t, "sql", s.Flight, "-o", format, "-c", "SUBSCRIBE TO live")
+		if !x.until("Oslo") {
+			t.Fatalf("%s, the content: %q", format, x.seen.String())
+		}
+		c.Must(t, "INSERT INTO orders VALUES (2, 'Rome by "+format+"')")
+		if !x.until("Rome by " + format) {
+			t.Fatalf("%s, a change: %q", format, x.seen.String())
+		}
+		x.typed("\x03")
+		if shown, code := x.end(); code != 1 {
+			t.Errorf("%s: exit code %d, %q", format, code, shown)
+		}
+	}
+}
+
+func TestThePromptHelpsAndEnds(t *testing.T) {
+	s := start(t)
+	for _, words := range [][2]string{{"help", "exit"}, {`\?`, "quit;"}, {"HELP;", `\q`}} {
+		x := open(t, "sql", s.Flight)
+		if !x.until("vega> ") {
+			t.Fatal(x.seen.String())
+		}
+		x.typed(words[0] + "\n")
+		if !x.until(`SUBSCRIBE TO view;[^>]*vega> `) {
+			t.Fatal(x.seen.String())
+		}
+		x.typed(words[1] + "\n")
+		if shown, code := x.end(); code != 0 {
+			t.Errorf("%s: exit code %d, %q", words, code, shown)
+		}
+	}
+}
