@@ -16,7 +16,11 @@ import (
 // pollers go, waits for running work as long as the grace or until Stop, and
 // closes. Durable jobs are their engine's to put down.
 func (s *Server) drain() {
-	s.log.Info("draining", "grace", s.cfg.Grace)
+	if s.cfg.Grace == Unlimited {
+		s.log.Info("draining")
+	} else {
+		s.log.Info("draining", "grace", s.cfg.Grace)
+	}
 	s.health.Shutdown()
 	idle := s.gate.drain()
 	s.svc.handles.letGo()
@@ -44,6 +48,9 @@ func (s *Server) drain() {
 	}
 	s.grpc.Stop()
 }
+
+// Unlimited is the grace of a server whose owner waits, and calls Stop when it has waited long enough.
+const Unlimited time.Duration = 1<<63 - 1
 
 // lastAnswers is how long answers may be on their way after all work has ended.
 const lastAnswers = 3 * time.Second

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -107,9 +106,6 @@ func sidecarConfig(options map[string]string) (*Config, error) {
 	return loadConfig(flags, "", func(string) (string, bool) { return "", false })
 }
 
-// forever is a grace that nobody waits for.
-const forever = 365 * 24 * time.Hour
-
 // sidecar is a lake that is served to a host.
 type sidecar struct {
 	server *server
@@ -140,7 +136,7 @@ func openSidecar(ctx context.Context, options map[string]string, log *slog.Logge
 		return nil, errors.Join(err, door.close())
 	}
 	// Close says how long running work may go on.
-	srv, err := openServer(ctx, c, door, line, forever, log)
+	srv, err := openServer(ctx, c, door, line, flightsql.Unlimited, log)
 	if err != nil {
 		return nil, errors.Join(err, line.close())
 	}
@@ -151,7 +147,7 @@ func openSidecar(ctx context.Context, options map[string]string, log *slog.Logge
 		h := auth.Hosted{Users: users}
 		hosted, srv.house.users = h, h
 	}
-	s.edge = flightsql.NewServer(srv.svc, flightsql.ServerConfig{Auth: hosted, Grace: forever, Log: log})
+	s.edge = flightsql.NewServer(srv.svc, flightsql.ServerConfig{Auth: hosted, Grace: flightsql.Unlimited, Log: log})
 	ready := make(chan struct{})
 	go s.run(serving, func() { close(ready) })
 	select {
