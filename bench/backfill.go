@@ -70,7 +70,10 @@ func (s *sides) backfill(ctx context.Context, name, what, query string, rounds i
 			return result{}, errors.Join(err)
 		}
 	}
-	alone, err := timed(func() error { _, err := c.Exec(ctx, "CREATE TEMP TABLE alone AS "+query+"; DROP TABLE alone"); return err })
+	alone, err := timed(func() error {
+		_, err := c.Exec(ctx, "CREATE TEMP TABLE alone AS "+query+"; DROP TABLE alone")
+		return err
+	})
 	if err != nil {
 		return result{}, err
 	}
