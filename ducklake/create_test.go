@@ -47,6 +47,14 @@ func TestCreateIsAsTheExtensionDoesIt(t *testing.T) {
 			info := twinInfo(t, l, schema, "theirs_"+set)
 			must(0, p.Prepare(ctx, info))
 			made := must(l.Create(ctx, ducklake.NewTable{Schema: schema, Name: "ours_" + set, Comment: "it's ours", Columns: columns, CommitID: "made " + set}, p.Furnish))
+			p.Furnished(ctx, made)
+			must(0, l.Store().View(ctx, func(tx metadata.Tx) error {
+				rows, err := tx.Query(ctx, `SELECT value FROM {M}ducklake_metadata WHERE key = 'auto_compact' AND scope = 'table' AND scope_id = $1`, made.ID)
+				if err == nil && (len(rows) != 1 || rows[0][0] != "false") {
+					t.Errorf("auto_compact of %s is %v", made.Name, rows)
+				}
+				return err
+			}))
 			if now := twinInfo(t, l, schema, "ours_"+set); fmt.Sprint(now) != fmt.Sprint(made) {
 				t.Errorf("%s: made as %v, and it is %v", set, made, now)
 			}

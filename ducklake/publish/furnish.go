@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 )
 
@@ -31,6 +32,15 @@ func (p *Publisher) Furnish(ctx context.Context, tx metadata.Tx, table metadata.
 		return err
 	}
 	return registerRow(ctx, tx, table.UUID, 0, table.ID)
+}
+
+// Furnished tells this process's extension what Furnish has written: it has read the options of tables when it attached the lake, and would
+// flush and merge this one. Other processes of before do not know it either; what they move is found where it lies then.
+func (p *Publisher) Furnished(ctx context.Context, table metadata.TableInfo) {
+	err := p.own(context.WithoutCancel(ctx), func(c *duck.Conn) error { return p.setCompact(context.WithoutCancel(ctx), c, table, false) })
+	if err != nil {
+		p.log.Warn("until the next start, a flush or merge of all tables moves the rows of a view", "table", table.Schema+"."+table.Name, "error", err)
+	}
 }
 
 // extensionInlines is how many rows the extension inlines in a lake that does not say.

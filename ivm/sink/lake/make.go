@@ -69,6 +69,7 @@ func (s *Sink) Create(ctx context.Context, m refresh.Making) (catalog.Table, err
 	if err != nil {
 		return catalog.Table{}, err
 	}
+	s.Publisher.Furnished(ctx, info)
 	table := store.Table(info)
 	table.Name, table.Comment = m.Name, m.Row.Definition
 	return table, nil
