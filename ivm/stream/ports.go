@@ -158,7 +158,7 @@ type Change struct {
 	View   catalog.Name
 	UUID   string
 	Result Result
-	Delta  *zset.Batch // consolidated; nil: the content stays
+	Delta  *zset.Batch // consolidated, unless it is the first; nil: the content stays
 	Staged Staged      // not nil: this is all of the content, and there is no delta
 
 	Generation, Epoch int64 // that must be published now

@@ -164,7 +164,7 @@ func (g *group) announce(c Commitment) (ended func(done []Published)) {
 	tell := make([]func(int64), len(c.Members))
 	for i, m := range c.Members {
 		tell[i] = func(int64) {}
-		if m.Delta != nil && m.Delta.Len() > 0 {
+		if m.Epoch > 0 && m.Delta != nil && m.Delta.Len() > 0 { // nobody has subscribed to what is not there yet
 			tell[i] = g.c.Publishing(m.UUID, m.Delta)
 		}
 	}
@@ -181,14 +181,14 @@ func (g *group) announce(c Commitment) (ended func(done []Published)) {
 
 // change is what the table needs to show the member's result; nil for nothing.
 func (m *member) change(ctx context.Context) (*zset.Batch, error) {
-	if m.pending != nil {
+	if m.staged != nil {
+		return nil, m.result.Reload(ctx)
+	}
+	if m.pending != nil && !m.first() { // a first content may have no need of it
 		m.pending.Consolidate()
 	}
 	if !m.fresh {
 		return m.pending, nil
-	}
-	if m.staged != nil {
-		return nil, m.result.Reload(ctx)
 	}
 	return m.result.Difference(ctx, m.pending)
 }
