@@ -8,7 +8,6 @@ import (
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
-	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/stream"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -22,26 +21,7 @@ const arrayBits = "16"
 // Summary runs a query over a table's rows at a snapshot, and refuses where the lake's own reading of that snapshot is not what
 // the feed goes on from.
 func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q stream.Summing, take func(*zset.Batch) error) (err error) {
-	if spec.After > 0 || spec.Position >= 0 {
-		return fault.NotYetSupported.Newf("a part of table %s cannot be summed up", spec.Name)
-	}
-	var table metadata.TableInfo
-	var columns []metadata.ColumnInfo
-	err = s.with(ctx, func(r *reading) error {
-		x, err := r.reader(ctx, s, spec, at)
-		if err != nil {
-			return err
-		}
-		exact, err := x.Exact(ctx, at)
-		if err == nil && !exact {
-			err = fault.NotYetSupported.Newf("table %s cannot be read at snapshot %d but by its files", spec.Name, at)
-		}
-		if err != nil {
-			return err
-		}
-		table, columns, err = s.find(ctx, spec, at)
-		return err
-	})
+	text, err := s.Relation(ctx, spec, at)
 	if err != nil {
 		return err
 	}
@@ -55,7 +35,7 @@ func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q s
 		return err
 	}
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "RESET perfect_ht_threshold") }()
-	rows, err := conn.Query(ctx, q.Of(relation(s.Lake.Name(), table, columns, spec, at)))
+	rows, err := conn.Query(ctx, q.Of(text))
 	if err != nil {
 		return err
 	}
