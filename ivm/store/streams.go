@@ -143,7 +143,7 @@ func (v *Streams) Claim(ctx context.Context, uuids []string) ([]string, error) {
 			owner Owner
 		}{{d.free, me}, {d.given, d.keeper}} {
 			for _, uuid := range to.uuids {
-				if _, err := tx.Exec(ctx, `UPDATE {M}vega_streams SET server_id = $2, fence = $3 WHERE uuid = $1`, uuid, to.owner.ServerID, to.owner.Fence); err != nil {
+				if err := v.s.TakeUp(ctx, tx, uuid, to.owner); err != nil {
 					return err
 				}
 			}

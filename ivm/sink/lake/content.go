@@ -2,13 +2,13 @@ package lake
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/stream"
 )
 
@@ -51,7 +51,7 @@ func (c *content) Discard(ctx context.Context) error { return c.s.Publisher.Disc
 func (st *step) all(of stream.Staged) error {
 	c, ok := of.(*content)
 	if !ok {
-		return fmt.Errorf("lake: a content that was staged by somebody else: %T", of)
+		return fault.InternalError.Newf("a content of view %s that was staged by somebody else: %T", st.pub.Swap.UUID, of)
 	}
 	st.whole = c
 	return nil
