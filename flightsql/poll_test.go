@@ -138,15 +138,30 @@ func TestPolledStatements(t *testing.T) {
 	}
 	_, err := c.poll(command(t, &pb.CommandStatementQuery{Query: "SELECT * FROM absent"}))
 	named(t, err, fault.ObjectNotFound)
-	failing := c.submit("SELECT CAST('x' || i AS INT) AS n FROM range(10) r(i)")
-	_, err = c.await(failing)
-	named(t, err, fault.SQLError)
-	_, err = c.rows(failing.Info)
-	named(t, err, fault.SQLError)
 	_, err = c.poll(&flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: []byte("vega-job:v1:x:1")})
 	named(t, err, fault.InvalidParameter)
 	_, err = c.poll(&flight.FlightDescriptor{Type: flight.DescriptorCMD, Cmd: []byte("surprise")})
 	named(t, err, fault.InvalidParameter)
+}
+
+// A statement fails while somebody waits for it, or so soon that the first poll tells.
+func TestPolledFailures(t *testing.T) {
+	h := open(t)
+	c := h.client("ann")
+	if _, err := c.poll(command(t, &pb.CommandStatementQuery{Query: "SELECT CAST('x' || i AS INT) AS n FROM range(10) r(i)"})); err != nil {
+		named(t, err, fault.SQLError)
+	}
+	// This one fails when two million rows are behind it; a first poll that was held up meanwhile tells it too.
+	late := command(t, &pb.CommandStatementQuery{Query: "SELECT CAST('x' || max(md5(i::VARCHAR)) AS INT) AS n FROM range(2000000) r(i)"})
+	failing, err := c.poll(late)
+	for err != nil {
+		named(t, err, fault.SQLError)
+		failing, err = c.poll(late)
+	}
+	_, err = c.await(failing)
+	named(t, err, fault.SQLError)
+	_, err = c.rows(failing.Info)
+	named(t, err, fault.SQLError)
 }
 
 func TestPolledPreparedStatement(t *testing.T) {
