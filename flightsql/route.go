@@ -9,6 +9,7 @@ import (
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 )
 
@@ -69,11 +70,39 @@ func (x *execution) view(ctx context.Context, stmt ddl.Statement) (*stream, erro
 	if err := x.admitView(stmt); err != nil {
 		return nil, err
 	}
-	res, err := x.svc.engine.Execute(ctx, x.sess.caller(), stmt)
+	execute := x.svc.engine.Execute
+	if _, waits := stmt.(*ddl.ShowJob); waits {
+		execute = x.onlooker
+	}
+	res, err := execute(ctx, x.sess.caller(), stmt)
 	if err != nil {
 		return nil, err
 	}
 	return newStream(newBatches(res.Schema, res.Records), unknownRows), nil
+}
+
+// onlooker runs a statement that may wait for what others do. It would hold a drain up without being work itself, so a drain ends it.
+func (x *execution) onlooker(ctx context.Context, c ivm.Caller, stmt ddl.Statement) (ivm.Result, error) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	leaving := make(chan struct{})
+	defer func() { stop(); <-leaving }()
+	go x.leave(watching, stop, leaving)
+	res, err := x.svc.engine.Execute(watching, c, stmt)
+	if err != nil && ctx.Err() == nil && watching.Err() != nil {
+		return res, fault.Draining.Newf("the server is shutting down; the job goes on").WithHint("connect again in a moment, and ask again")
+	}
+	return res, err
+}
+
+// leave stops an onlooker when the server drains.
+func (x *execution) leave(ctx context.Context, stop context.CancelFunc, left chan<- struct{}) {
+	defer close(left)
+	select {
+	case <-x.svc.handles.letting:
+		stop()
+	case <-ctx.Done():
+	}
 }
 
 // admitView checks that one of our statements may run beside the session's transaction.
