@@ -54,5 +54,5 @@ class Server:
         self.running.discard(self)
         if self.process.poll() is None:
             self.process.terminate()
-            assert self.process.wait(60) == 0, (self.folder / "log").read_text()
+            assert self.process.wait(600) == 0, (self.folder / "log").read_text()
         self._log.close()

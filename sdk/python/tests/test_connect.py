@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -122,9 +123,9 @@ def test_many_processes_come_and_go_at_once(folder):
         for _ in range(8)
     ]
     for process in crowd:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
         assert (process.returncode, out) == (0, "42\n"), err
-    if (folder / ".vega-flight" / "ready.json").exists():
+    with suppress(FileNotFoundError):
         ended(pid_of(folder))
 
 
@@ -209,7 +210,7 @@ def test_a_forked_child_is_told_to_connect_elsewhere(folder):
         job = db.create_materialized_view_async("v", query="SELECT 1 AS i")
         child = os.fork()
         if child == 0:
-            signal.alarm(60)  # what should end by itself is ended
+            signal.alarm(600)  # what should end by itself is ended
             calls = [
                 lambda: db.sql("SELECT 1"),
                 lambda: next(result),
@@ -235,7 +236,7 @@ def test_a_forked_child_is_told_to_connect_elsewhere(folder):
         assert db.sql("SELECT 42").scalar() == 42
     text = "import os, sys, vega_flight; db = vega_flight.connect(sys.argv[1]); r = db.sql('FROM range(9)'); child = os.fork()\n"
     text += "if child == 0: sys.exit(3)\nsys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
-    assert subprocess.run([sys.executable, "-c", text, str(folder)], timeout=60).returncode == 3
+    assert subprocess.run([sys.executable, "-c", text, str(folder)], timeout=600).returncode == 3
 
 
 def test_folders_that_are_no_lake(tmp_path, monkeypatch):
@@ -320,7 +321,7 @@ def test_a_subscription_goes_on_after_a_restart(tmp_path):
 
 
 def test_a_timeout_of_calls(server):
-    with vega_flight.connect(server.uri, timeout=0.3) as db:
+    with vega_flight.connect(server.uri, timeout=5) as db:  # what takes no time has it as well
         with pytest.raises(vega_flight.WaitTimeoutError):
             db.sql("SELECT count(*) FROM range(300000) a(i), range(3000000) b(j) WHERE (i * j) % 7 = 1").to_list()
         assert db.sql("SELECT 1").scalar() == 1

@@ -28,6 +28,8 @@ def test_wait_cancel_status(db):
     with pytest.raises(TimeoutError):
         job.result(timedelta(milliseconds=50))
     assert job.progress is None or 0 <= job.progress < 1
+    while job.describe()["state"] == "QUEUED":
+        pass
     assert job.describe()["state"] == "RUNNING"
     assert job.cancel() == "cancelled"
     with pytest.raises(JobCancelledError) as e:
@@ -163,7 +165,7 @@ def test_ctrl_c(server, sync_db, call):
     while "view" in call and not any(job["state"] == "RUNNING" for job in sync_db.list_jobs(limit=3)):
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=600)
     assert "interrupted 1" in out
     if "view" in call:
         assert state_of(sync_db, "v") == "CANCELLED"
@@ -176,7 +178,7 @@ def test_a_closed_connection(server):
     waiting.start()
     db.close()
     db.close()
-    waiting.join(60)
+    waiting.join(600)
     assert not waiting.is_alive()
     with pytest.raises(vega_flight.ServerUnavailableError) as e:
         db.sql("SELECT 1")
@@ -222,7 +224,7 @@ def test_closing_ends_what_runs(server):
     time.sleep(0.2)
     db.close()
     for t in threads:
-        t.join(60)
+        t.join(600)
     assert len(errors) == 3
     assert all(isinstance(e, vega_flight.VegaError) for e in errors), errors
     assert list(open_result) == []

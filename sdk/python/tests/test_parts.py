@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
+import signal
+import threading
 from datetime import timedelta
 
 import adbc_driver_manager
@@ -12,7 +15,7 @@ import pytest
 import vega_flight
 from vega_flight import InvalidInputError, errors
 from vega_flight.address import TLS, Credentials, parse
-from vega_flight.calls import in_thread
+from vega_flight.calls import in_thread, interruptible
 from vega_flight.names import Name, options
 from vega_flight.version import check_server
 
@@ -170,6 +173,45 @@ def test_in_thread():
         assert await in_thread(lambda: 3) == 3
         with pytest.raises(KeyError):
             await in_thread(lambda: {}["x"])
+
+    asyncio.run(main())
+
+
+class Forgetful:
+    """A call as the driver makes it: a cancellation that comes before it begins is forgotten."""
+
+    def __init__(self, early):
+        self.early = early
+        self.over = threading.Event()
+
+    def call(self, begin):
+        begin()
+        self.over.wait()
+
+    def cancel(self):
+        self.early -= 1
+        if self.early == 0:
+            raise RuntimeError("nothing to cancel")
+        if self.early < 0:
+            self.over.set()
+
+
+def test_what_does_not_come_back_is_cancelled_again():
+    driver = Forgetful(early=2)
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: driver.call(lambda: os.kill(os.getpid(), signal.SIGINT)), driver.cancel)
+    assert driver.over.is_set()
+
+    async def main():
+        driver = Forgetful(early=2)
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+        begin = lambda: loop.call_soon_threadsafe(begun.set)  # noqa: E731
+        task = asyncio.create_task(in_thread(lambda: interruptible(lambda: driver.call(begin), driver.cancel)))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert driver.over.is_set()
 
     asyncio.run(main())
 

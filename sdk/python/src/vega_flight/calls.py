@@ -11,13 +11,14 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 P = ParamSpec("P")
 Cancel = Callable[[], object]
 
+_AGAIN = 0.1  # seconds after which what has not come back is cancelled again: the driver forgets what comes before its call begins
 _current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("vega_flight_scope", default=None)
 
 
@@ -36,7 +37,8 @@ class Scope:
             self._cancels.append(cancel)
             late = self._cancelled
         if late:
-            cancel()
+            with apart():
+                cancel()
         try:
             yield
         finally:
@@ -62,6 +64,16 @@ def current_scope() -> Scope | None:
     return _current.get()
 
 
+@contextmanager
+def apart() -> Iterator[None]:
+    """Within it, the task's cancellation reaches nothing: this is what the cancelled task still has to do."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 class _Outcome(Generic[T]):
     """A call in a thread of its own, which does not keep the process from ending."""
 
@@ -70,15 +82,27 @@ class _Outcome(Generic[T]):
         self._call = call
         self._value: T
         self._error: BaseException | None = None
-        self.started = False
+        self._turn = threading.Lock()
+        self._begun = False
+        self._given_up = False
 
     def start(self) -> None:
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._work,), name="vega-flight call", daemon=True)
-        self.started = True
-        thread.start()
+        threading.Thread(target=context.run, args=(self._work,), name="vega-flight call", daemon=True).start()
+
+    def give_up(self, cancel: Cancel) -> None:
+        """Returns when nothing of the call runs, nor will."""
+        with self._turn:
+            self._given_up = True
+            begun = self._begun
+        if begun:
+            _insist(cancel, self.done)
 
     def _work(self) -> None:
+        with self._turn:
+            self._begun = not self._given_up
+        if not self._begun:
+            return
         try:
             self._value = self._call()
         except BaseException as e:
@@ -105,11 +129,17 @@ def interruptible(call: Callable[[], T], cancel: Cancel) -> T:
         outcome.start()
         outcome.done.wait()
     except BaseException:
-        if outcome.started:
-            cancel()
-            outcome.done.wait()
+        outcome.give_up(cancel)
         raise
     return outcome.get()
+
+
+def _insist(cancel: Cancel, done: threading.Event) -> None:
+    """Cancels until it is done."""
+    while not done.is_set():
+        with suppress(Exception):  # it may have ended
+            cancel()
+        done.wait(_AGAIN)
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -120,6 +150,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
     scope = Scope()
+    back = threading.Event()
 
     def settle(value: T | None, error: BaseException | None) -> None:
         if result.cancelled():
@@ -139,6 +170,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
             error = StopAsyncIteration()
         except BaseException as e:
             error = e
+        back.set()
         try:
             loop.call_soon_threadsafe(settle, value, error)
         except RuntimeError:  # the loop is closed: nobody waits
@@ -149,7 +181,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     try:
         return await asyncio.shield(result)
     except asyncio.CancelledError:
-        threading.Thread(target=scope.cancel, name="vega-flight cancel", daemon=True).start()
+        threading.Thread(target=_insist, args=(scope.cancel, back), name="vega-flight cancel", daemon=True).start()
         await _settled(result)
         raise
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from .address import TLS, Address, Credentials, parse
-from .calls import current_scope, interruptible
+from .calls import apart, current_scope, interruptible
 from .data import Data, counted, reader
 from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError, TableExistsError, VegaError
 from .explain import Explanation
@@ -354,7 +354,8 @@ class Connection:
             raise
         scope = current_scope()
         if scope is not None and scope.cancelled:
-            jobs[0].cancel()
+            with apart():
+                jobs[0].cancel()
         return jobs[0]
 
     def _views(self, statement: str, page_token: str | None, page_limit: int | None) -> Page:
