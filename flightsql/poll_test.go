@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -222,7 +223,8 @@ func TestProgress(t *testing.T) {
 	h := open(t)
 	c := h.client("ann")
 	c.must("CREATE TABLE t AS SELECT i FROM range(20000000) r(i)")
-	p := c.submit("SELECT count(*) AS n FROM t WHERE hash(md5(md5(md5(md5(CAST(i AS VARCHAR)))))) % 7 = 1")
+	const deep = 40 // for longer than a poller may be held up
+	p := c.submit("SELECT count(*) AS n FROM t WHERE hash(" + strings.Repeat("md5(", deep) + "CAST(i AS VARCHAR)" + strings.Repeat(")", deep) + ") % 7 = 1")
 	for p.GetProgress() == 0 {
 		next, err := c.poll(p.FlightDescriptor)
 		if err != nil {
@@ -339,8 +341,10 @@ func TestHandleLimits(t *testing.T) {
 	}
 	p := ann.submit(endless)
 	named(t, query(ann, "SELECT 1 AS a"), fault.QuotaExceeded)
-	big := bob.submit("SELECT i FROM range(1000000) r(i)")
-	_, err := bob.await(big)
+	big, err := bob.poll(command(t, &pb.CommandStatementQuery{Query: "SELECT i FROM range(1000000) r(i)"}))
+	if err == nil { // it may have failed before the first poll was answered
+		_, err = bob.await(big)
+	}
 	named(t, err, fault.QuotaExceeded)
 	ann.stop(p)
 	ann.polled("SELECT 1 AS a")
@@ -407,6 +411,13 @@ func TestRestart(t *testing.T) {
 	cancelled := c.submit(endless)
 	c.stop(cancelled)
 	ctx := authed("ann")
+	for _, p := range []*flight.PollInfo{query, insert, cancelled} { // their ends are told before they are written down
+		live, err := h.svc.handles.get(ctx, said(t, p).Handle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-live.stopped
+	}
 
 	// What the process would have written next was lost: the store still says that the insert runs.
 	row, found, err := h.svc.handles.store.byID(ctx, said(t, insert).Handle)
