@@ -58,23 +58,27 @@ func (s *Service) PollFlightInfo(ctx context.Context, desc *flight.FlightDescrip
 	return s.handles.poll(ctx, desc)
 }
 
-// first submits and answers the first poll, which does not wait for the statement.
+// first submits and answers the first poll, which does not wait for the statement: who has submitted gets a handle, however soon the
+// statement fails.
 func (hs *handles) first(ctx context.Context, x *execution) (*flight.PollInfo, error) {
 	h, err := hs.submit(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	if schema, _ := h.result(); schema == nil {
-		waiting, cancel := context.WithTimeout(ctx, describeWait)
-		defer cancel()
-		for schema == nil && waiting.Err() == nil {
-			now, seq := h.state()
-			if now.State.Ended() {
-				break
-			}
-			h.await(waiting, seq, hs.letting)
-			schema, _ = h.result()
+	schema, _ := h.result()
+	if schema != nil {
+		now, seq := h.state()
+		return hs.news(h, now, seq), nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, describeWait)
+	defer cancel()
+	for schema == nil && waiting.Err() == nil {
+		now, seq := h.state()
+		if now.State.Ended() {
+			break
 		}
+		h.await(waiting, seq, hs.letting)
+		schema, _ = h.result()
 	}
 	return hs.pollInfo(h)
 }
@@ -119,6 +123,11 @@ func (hs *handles) pollInfo(h *handle) (*flight.PollInfo, error) {
 	if now.State.Ended() && now.State != job.Succeeded {
 		return nil, now.Err
 	}
+	return hs.news(h, now, seq), nil
+}
+
+// news says how far the statement is. There is a descriptor to ask on with until it has succeeded.
+func (hs *handles) news(h *handle, now progress, seq uint64) *flight.PollInfo {
 	info := &flight.PollInfo{
 		Info:           hs.info(h, now, seq),
 		ExpirationTime: timestamppb.New(h.promised(time.Now(), hs.limits.Keep)),
@@ -129,7 +138,7 @@ func (hs *handles) pollInfo(h *handle) (*flight.PollInfo, error) {
 	if now.State != job.Succeeded {
 		info.FlightDescriptor = newDescriptor(h.id, seq)
 	}
-	return info, nil
+	return info
 }
 
 // info has the endpoint from the start: reading it follows the statement.

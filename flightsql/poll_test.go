@@ -145,24 +145,27 @@ func TestPolledStatements(t *testing.T) {
 	named(t, err, fault.InvalidParameter)
 }
 
-// A statement fails while somebody waits for it, or so soon that the first poll tells.
+// However soon a statement fails, who submits it gets a handle first.
 func TestPolledFailures(t *testing.T) {
 	h := open(t)
 	c := h.client("ann")
-	if _, err := c.poll(command(t, &pb.CommandStatementQuery{Query: "SELECT CAST('x' || i AS INT) AS n FROM range(10) r(i)"})); err != nil {
+	failures := []string{
+		"SELECT CAST('x' || i AS INT) AS n FROM range(10) r(i)",
+		"SELECT CAST('x' || max(md5(i::VARCHAR)) AS INT) AS n FROM range(2000000) r(i)",
+	}
+	for range 20 {
+		failures = append(failures, failures[0])
+	}
+	for _, sql := range failures {
+		p := c.submit(sql)
+		if said(t, p).Handle == "" || p.FlightDescriptor == nil || len(p.Info.GetEndpoint()) != 1 {
+			t.Fatalf("%v", p)
+		}
+		_, err := c.await(p)
+		named(t, err, fault.SQLError)
+		_, err = c.rows(p.Info)
 		named(t, err, fault.SQLError)
 	}
-	// This one fails when two million rows are behind it; a first poll that was held up meanwhile tells it too.
-	late := command(t, &pb.CommandStatementQuery{Query: "SELECT CAST('x' || max(md5(i::VARCHAR)) AS INT) AS n FROM range(2000000) r(i)"})
-	failing, err := c.poll(late)
-	for err != nil {
-		named(t, err, fault.SQLError)
-		failing, err = c.poll(late)
-	}
-	_, err = c.await(failing)
-	named(t, err, fault.SQLError)
-	_, err = c.rows(failing.Info)
-	named(t, err, fault.SQLError)
 }
 
 func TestPolledPreparedStatement(t *testing.T) {
@@ -341,10 +344,7 @@ func TestHandleLimits(t *testing.T) {
 	}
 	p := ann.submit(endless)
 	named(t, query(ann, "SELECT 1 AS a"), fault.QuotaExceeded)
-	big, err := bob.poll(command(t, &pb.CommandStatementQuery{Query: "SELECT i FROM range(1000000) r(i)"}))
-	if err == nil { // it may have failed before the first poll was answered
-		_, err = bob.await(big)
-	}
+	_, err := bob.await(bob.submit("SELECT i FROM range(1000000) r(i)"))
 	named(t, err, fault.QuotaExceeded)
 	ann.stop(p)
 	ann.polled("SELECT 1 AS a")
