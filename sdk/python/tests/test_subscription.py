@@ -1,9 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import dis
+import gc
+import itertools
+import os
 import random
+import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -256,7 +264,7 @@ def test_closed_from_another_thread(sync_db, people_table):
     while not any(c.complete for c in seen):
         pass
     sub.close()
-    reader.join(60)
+    reader.join(600)
     assert not reader.is_alive()
     sub.close()
 
@@ -273,7 +281,6 @@ class Batches:
         names = ["_time", "_weight", "_progress", "name"]
         self.schema = pa.schema(zip(names, [pa.int64(), pa.int64(), pa.string(), pa.string()], strict=True))
         self._rows = iter(rows)
-        self.cancelled = False
 
     def query(self, _: str) -> Batches:
         return self
@@ -285,24 +292,26 @@ class Batches:
         )
 
     def cancel(self) -> None:
-        self.cancelled = True
+        pass
 
 
 PUBLICATION = ((7, 1, None, "ada"), (7, None, "at", None), (8, 1, None, "bob"), (8, None, "at", None))
 
 
+def subscription(*rows: Any) -> Any:
+    return Subscription(Batches(*rows), vega_flight.names.Name.parse("v"), as_of=5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("how", ["__anext__", "apply"])
-def test_what_a_cancelled_task_has_read_is_not_skipped(how):
-    batches = Batches(*PUBLICATION)
-    sub: Any = Subscription(batches, vega_flight.names.Name.parse("v"), as_of=5)  # type: ignore[arg-type]
+def test_what_a_cancelled_task_has_read_comes_again(how):
+    sub = subscription(*PUBLICATION)
     read = threading.Event()
     inner = sub.__next__ if how == "__anext__" else sub.apply
 
     class Slow:
         """Says when all is read."""
 
-        resume_token = property(lambda _: sub.resume_token)
-        _lose = sub._lose
+        _take_back = sub._take_back
 
         def _read(self, *args: Any, **kwargs: Any) -> Any:
             got = inner(*args, **kwargs)
@@ -313,29 +322,171 @@ def test_what_a_cancelled_task_has_read_is_not_skipped(how):
 
     slow = AsyncSubscription(Slow())  # type: ignore[arg-type]
 
-    async def main() -> None:
+    async def main() -> Any:
         task: asyncio.Task[Any] = asyncio.ensure_future(getattr(slow, how)())
         await asyncio.sleep(0)  # it begins
         read.wait()  # and has its changes, which this loop does not hand over meanwhile
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        assert sub.resume_token == 5
+        return await getattr(slow, how)()
 
-    asyncio.run(main())
-    assert sub.resume_token == 5
-    assert batches.cancelled
-    with pytest.raises(JobCancelledError, match="did not reach") as e:
-        next(sub)
-    assert e.value.hint == "go on with as_of=5"
+    again = asyncio.run(main())
+    assert (again if how == "apply" else again.rows).to_pylist() == [{"name": "ada"}]
+    assert sub.resume_token == (7 if how == "apply" else 5)
+
+
+class Interruption:
+    """Raises KeyboardInterrupt once, at the n-th step of this thread in the package. Returning is one with the step before."""
+
+    def __init__(self, n: int) -> None:
+        self.left = n
+
+    def __call__(self, frame: Any, event: str, _: Any) -> Any:
+        if "vega_flight" not in frame.f_code.co_filename:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and self.left >= 0 and frame.f_code.co_code[frame.f_lasti] != dis.opmap["RETURN_VALUE"]:
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+        return self
+
+    def during(self, call: Any) -> Any:
+        sys.settrace(self)
+        try:
+            return call()
+        finally:
+            sys.settrace(None)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what Python tidies up is interrupted too
+@pytest.mark.parametrize("how", ["next", "apply"])
+def test_ctrl_c_at_every_point_loses_nothing(how):
+    for n in itertools.count():
+        sub, interruption = subscription(*PUBLICATION), Interruption(n)
+        got: list[Any] = []
+        copy = pa.table({"name": pa.array([], pa.string())})
+        interrupted = False
+        while True:
+            token = sub.resume_token
+            try:
+                if how == "next":
+                    got.append(interruption.during(sub.__next__))
+                else:
+                    copy = interruption.during(lambda: sub.apply(copy))  # noqa: B023
+            except KeyboardInterrupt:
+                assert not interrupted
+                interrupted = True
+                assert sub.resume_token == token, n
+            except (StopIteration, SubscriptionEndedError):
+                break
+        if how == "next":
+            assert [(c.time, c.progress, c.rows.to_pylist()) for c in got] == [
+                (7, None, [{"name": "ada"}]),
+                (7, "at", []),
+                (8, None, [{"name": "bob"}]),
+                (8, "at", []),
+            ], n
+        else:
+            assert copy.to_pylist() == [{"name": "ada"}, {"name": "bob"}], n
+        assert sub.resume_token == 8
+        if not interrupted:
+            assert n > 50
+            return
+
+
+INTERRUPTED = """
+import os, signal, sys, vega_flight
+db = vega_flight.connect(sys.argv[1], progress=False)
+sub = db.open_streaming_materialized_view("v").subscribe()
+
+def handle(_, frame):
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("subscription.py"):
+            os.write(1, b"interrupted\\n")
+            raise KeyboardInterrupt
+        frame = frame.f_back
+    os.write(1, b"elsewhere\\n")
+
+signal.signal(signal.SIGINT, handle)
+print("ready", flush=True)
+while True:
+    try:
+        for changes in sub:
+            for row in changes.rows.to_pylist():
+                print("row", row["k"], flush=True)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+def test_ctrl_c_while_changes_come(server, sync_db):
+    """By real signals, at the moments when changes arrive."""
+    src = sync_db.create_table("src", pa.table({"k": pa.array([], pa.int64())}))
+    sync_db.create_streaming_materialized_view("v", "SELECT k FROM src", wait_for_ready=True)
+    text = INTERRUPTED.replace("\\\\n", "\\n")
+    process = subprocess.Popen([sys.executable, "-c", text, server.uri], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    rows, interruptions, added = [], 0, 0
+    while interruptions < 30 or len(rows) < added:
+        if interruptions < 30:
+            src.add([{"k": added}])
+            added += 1
+            os.kill(process.pid, signal.SIGINT)
+            said = False
+        while True:
+            word, _, k = process.stdout.readline().strip().partition(" ")
+            if word == "row":
+                rows.append(int(k))
+                if said and len(rows) == added:
+                    break
+            else:
+                assert word in ("interrupted", "elsewhere")
+                interruptions += word == "interrupted"
+                said = True
+                break
+    process.kill()
+    process.communicate()
+    assert rows == list(range(added))
+
+
+def test_a_subscription_that_nobody_has_any_more_ends(sync_db, people_table):
+    view = sync_db.create_streaming_materialized_view("v", "SELECT name FROM people", wait_for_ready=True)
+    sub = view.subscribe()
+    for changes in sub:
+        if changes.complete:
+            break
+    reader = threading.Thread(target=lambda s: pytest.raises(JobCancelledError, s.get, 100), args=(sub._inflow,))
+    reader.start()
+    statements = sync_db._session._statements
+    assert len(statements) == 1
+    del sub, changes
+    reader.join(60)
+    assert not reader.is_alive()
+    while statements:
+        gc.collect()
 
 
 def test_a_copy_that_cannot_be_made_stays_where_it_was():
-    sub = Subscription(Batches(*PUBLICATION), vega_flight.names.Name.parse("v"), as_of=5)  # type: ignore[arg-type]
+    sub = subscription(*PUBLICATION)
     with pytest.raises(pa.ArrowInvalid):
         sub.apply(pa.table({"other": [1]}))
     assert sub.resume_token == 5
-    with pytest.raises(JobCancelledError):
-        sub.apply(pa.table({"name": ["eve"]}))
+    assert sub.apply(pa.table({"name": ["eve"]})).to_pylist() == [{"name": "eve"}, {"name": "ada"}]
+    assert sub.resume_token == 7
+
+
+async def until_marked(sub: Any) -> Any:
+    """What comes until there were rows and the mark after them."""
+    rows = 0
+    async for changes in sub:
+        rows += len(changes)
+        yield changes
+        if rows and changes.complete:
+            return
 
 
 def test_async_iteration(server, sync_db, people_table):
@@ -354,6 +505,13 @@ def test_async_iteration(server, sync_db, people_table):
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
+                await (await db.open_table("people")).add([{"name": "bob", "age": 50}])
+                assert (await sub.apply(pa.table({"name": ["ada"]}))).num_rows == 2  # it goes on
+                with suppress(asyncio.TimeoutError):  # a mark may come
+                    await asyncio.wait_for(anext(sub), 0.001)
+                await (await db.open_table("people")).delete("name = 'bob'")
+                gone = [c.rows.to_pylist() async for c in until_marked(sub)]
+                assert [{"name": "bob"}] in gone
             async with await view.subscribe(up_to=(await view.status()).version) as sub:
                 states = [state async for state in sub.states()]
                 assert states[-1].to_pylist() == [{"name": "ada"}]

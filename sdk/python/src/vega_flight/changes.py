@@ -36,7 +36,7 @@ class Changes:
         return self.progress in ("end", "at")
 
 
-def divided(batch: pa.RecordBatch, token: int | None) -> Iterator[Changes]:
+def divided(batch: pa.RecordBatch) -> Iterator[Changes]:
     """Makes changes of a batch as it comes from the server."""
     schema = batch.schema
     first = 3
@@ -51,8 +51,7 @@ def divided(batch: pa.RecordBatch, token: int | None) -> Iterator[Changes]:
         time, progress = marks[start]
         length = at - start
         if progress is not None:
-            token = time if progress in ("end", "at") else None
-            yield Changes(time, progress, rows.slice(0, 0), None, None, token)
+            yield Changes(time, progress, rows.slice(0, 0), None, None, time if progress in ("end", "at") else None)
         else:
             yield Changes(
                 time,

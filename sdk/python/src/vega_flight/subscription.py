@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from .calls import in_thread
-from .changes import Changes, Publication, divided
+from .changes import Changes, Publication
 from .errors import InvalidInputError, JobCancelledError, SubscriptionEndedError, VegaError
+from .inflow import Inflow
 from .names import Name, options
 from .result import Result
 from .session import Session
@@ -28,6 +28,7 @@ class Subscription:
     """An iterator of a view's `Changes`, and a keeper of copies of it.
 
     `resume_token` is where a new subscription goes on without losing or repeating anything: `subscribe(as_of=token)`.
+    Who is interrupted while waiting, by Ctrl-C, and asks again gets what would have come.
     """
 
     def __init__(
@@ -57,12 +58,13 @@ class Subscription:
         self._name = name
         self._key = key
         self._mode = mode
-        self._waiting: deque[Changes] = deque()
-        self._token = as_of
+        # The number of the last changes that were given, and the token then: one value, so that both change at once.
+        self._position: tuple[int, int | None] = (0, as_of)
+        self._previous = self._position
         self._closed = False
-        self._lost = False
         self._exact: tuple[Any, pa.Table] | None = None
         self._result: Result = session.query(f"SUBSCRIBE TO {name.sql} WITH {options(given)}")
+        self._inflow = Inflow(self._result)
         self._schema = pa.schema([f.remove_metadata() for f in list(self._result.schema)[3:]])
 
     @property
@@ -73,7 +75,7 @@ class Subscription:
     @property
     def resume_token(self) -> int | None:
         """The lake snapshot up to which everything was given, if there is one already."""
-        return self._token
+        return self._position[1]
 
     def __iter__(self) -> Iterator[Changes]:
         """Gives the changes as they come."""
@@ -81,24 +83,25 @@ class Subscription:
 
     def __next__(self) -> Changes:
         """Waits for the next changes or mark."""
-        if self._lost:
-            raise JobCancelledError(
-                "CANCELLED: changes of the subscription were read, and did not reach its reader",
-                hint=f"go on with as_of={self._token}",
-            )
-        while not self._waiting:
-            try:
-                batch = next(self._result)
-            except JobCancelledError:
-                if self._closed:
-                    raise StopIteration from None
-                raise
-            if batch.num_rows:
-                self._waiting.extend(divided(batch, self._token))
-        changes = self._waiting.popleft()
-        if changes.resume_token is not None:
-            self._token = changes.resume_token
-        return changes
+        before = self._position
+        changes = self._numbered(before[0] + 1)
+        try:
+            token = before[1] if changes.resume_token is None else changes.resume_token
+            self._previous, self._position = before, (before[0] + 1, token)
+            return changes
+        except BaseException:  # Ctrl-C at the last moment: they have not reached the caller
+            self._position = before
+            raise
+
+    def _numbered(self, number: int) -> Changes:
+        """Waits for changes, which stay until the position is at them and more is asked for."""
+        self._inflow.forget(self._position[0])
+        try:
+            return self._inflow.get(number)
+        except JobCancelledError:
+            if self._closed:
+                raise StopIteration from None
+            raise
 
     def apply(self, state: State | None = None, *, until: int | None = None) -> Any:
         """Waits for the next publication and gives a copy of the view with it: equal to the view `AT (VERSION => resume_token)`.
@@ -108,23 +111,31 @@ class Subscription:
         snapshot such as the `version` of a refresh, it waits until the copy is of that snapshot or a later one, be it for
         several publications or for none. Marks without changes only move the `resume_token` on.
         """
-        table, token = self._arrow(state), self._token
+        before = number, token = self._position
         if until is not None and token is not None and token >= until and state is not None:
             return state
+        table = self._arrow(state)
         publication = Publication(self._schema, self._key if self._mode == "upsert" else None)
-        try:
-            for changes in self:
-                publication.take(changes)
-                if not changes.complete or (publication.nothing if until is None else changes.time < until):
-                    continue
-                if publication.nothing and state is not None:
-                    return state
-                return self._like(state, publication.applied(table))
-            raise SubscriptionEndedError(f"the subscription to {self._name} has ended", code="SUBSCRIPTION_ENDED")
-        except BaseException:  # also Ctrl-C
-            if not publication.nothing:
-                self._lose(token)
-            raise
+        while True:
+            number += 1
+            try:
+                changes = self._numbered(number)
+            except StopIteration:
+                raise SubscriptionEndedError(f"the subscription to {self._name} has ended", code="SUBSCRIPTION_ENDED") from None
+            publication.take(changes)
+            if not changes.complete:
+                continue
+            if publication.nothing:
+                self._position = before = (number, changes.resume_token)
+            if publication.nothing if until is None else changes.time < until:
+                continue
+            copy = state if publication.nothing and state is not None else self._like(state, publication.applied(table))
+            try:
+                self._previous, self._position = before, (number, changes.resume_token)
+                return copy
+            except BaseException:
+                self._position = before
+                raise
 
     def states(self, state: State | None = None) -> Iterator[Any]:
         """Gives a copy of the view after each publication, as `apply` does, until the subscription ends."""
@@ -135,10 +146,9 @@ class Subscription:
                 return
             yield state
 
-    def _lose(self, token: int | None) -> None:
-        """Ends it where it was: what was read since then has not reached its reader, and what comes later must not without it."""
-        self._lost, self._token = True, token
-        self._result.cancel()
+    def _take_back(self) -> None:
+        """Gives what was given last another time: it has not reached its reader."""
+        self._position = self._previous
 
     def _arrow(self, state: Any) -> pa.Table | None:
         if state is None or isinstance(state, pa.Table):
@@ -176,6 +186,10 @@ class Subscription:
         self._result.cancel()
         self._result.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_inflow"):
+            self._inflow.stop()  # a thread may be reading
+
     def __enter__(self) -> Subscription:
         return self
 
@@ -184,7 +198,7 @@ class Subscription:
 
 
 class AsyncSubscription:
-    """The asynchronous twin of `Subscription`. Cancelling a task that waits for changes ends it; `resume_token` goes on."""
+    """The asynchronous twin of `Subscription`. Cancelling a task that waits loses no changes: they come with the next call."""
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
@@ -212,11 +226,13 @@ class AsyncSubscription:
         return await self._read(partial(self._subscription.apply, state, until=until))
 
     async def _read(self, call: Callable[[], T]) -> T:
-        token = self._subscription.resume_token
+        given: list[T] = []
         try:
-            return await in_thread(call)
+            await in_thread(lambda: given.append(call()))
+            return given[0]
         except asyncio.CancelledError:
-            self._subscription._lose(token)
+            if given:
+                self._subscription._take_back()
             raise
 
     async def states(self, state: State | None = None) -> AsyncIterator[Any]:
