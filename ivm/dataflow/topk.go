@@ -121,6 +121,9 @@ func (t *topK) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 	t.p.open(b)
 	for s, ref := range t.p.touched {
 		changed := t.p.of(s)
+		if s%state.Window == 0 && len(t.p.touched) > 1 {
+			t.p.table.Warm(t.p.touched[s:min(s+state.Window, len(t.p.touched))], nil)
+		}
 		t.before(ref)
 		t.key = t.p.table.Key(ref)
 		if t.number != nil {
@@ -132,7 +135,7 @@ func (t *topK) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 		near := false
 		for _, i := range changed {
 			w := b.Weights[i]
-			x := t.p.rows.Row(int(i))
+			x := t.p.next()
 			for k := range t.ends {
 				d := &t.ends[k]
 				order := d.was.order(t.p.entry.layout, x, b.Heap)
@@ -141,7 +144,7 @@ func (t *topK) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset.B
 				}
 				near = near || order <= 0
 			}
-			t.below += t.p.add(ref, i, w)
+			t.below += t.p.add(ref, w)
 		}
 		if t.below != 0 {
 			return t.p.check(ref, changed, b)

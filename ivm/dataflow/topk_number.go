@@ -31,7 +31,7 @@ func (n *numbers) step(ref state.Ref, changed []int32, b *zset.Batch, out *zset.
 		n.list(ref, n.was)
 	}
 	for _, i := range changed {
-		t.below += t.p.add(ref, i, b.Weights[i])
+		t.below += t.p.add(ref, b.Weights[i])
 	}
 	if t.below != 0 {
 		return t.p.check(ref, changed, b)

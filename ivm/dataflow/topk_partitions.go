@@ -26,7 +26,10 @@ type partitions struct {
 	stamp   uint32
 	starts  []int32 // rows by partition: sorted[starts[s]:starts[s+1]]
 	sorted  []int32
-	rows    zset.Batch // the entries of the batch's rows
+	rows    zset.Batch  // the entries of the batch's rows
+	run     []uint64    // the same by partition, as they are added
+	owners  []state.Ref // whose they are
+	added   int         // how many of them are
 }
 
 func newPartitions(input *row.Layout, partition, order, kept []int) *partitions {
@@ -77,6 +80,30 @@ func (p *partitions) open(b *zset.Batch) {
 	}
 	copy(p.starts[1:], p.starts[:k])
 	p.starts[0] = 0
+	p.line()
+}
+
+// line puts the entries in the order in which they are going to be added.
+func (p *partitions) line() {
+	n, w := len(p.sorted), p.entry.layout.Words
+	p.run = slices.Grow(p.run[:0], n*w)[:n*w]
+	p.owners = slices.Grow(p.owners[:0], n)[:n]
+	words, run := p.rows.Words, p.run
+	for k, i := range p.sorted {
+		from := words[int(i)*w : int(i)*w+w]
+		to := run[k*w:][:len(from)]
+		for j, x := range from {
+			to[j] = x
+		}
+		p.owners[k] = p.touched[p.slots[i]]
+	}
+	p.added = 0
+}
+
+// next is the entry that add is going to take in.
+func (p *partitions) next() []uint64 {
+	w := p.entry.layout.Words
+	return p.run[p.added*w : p.added*w+w]
 }
 
 func (p *partitions) number() {
@@ -102,9 +129,15 @@ func (p *partitions) number() {
 // of are the batch's rows of a touched partition.
 func (p *partitions) of(s int) []int32 { return p.sorted[p.starts[s]:p.starts[s+1]] }
 
-// add takes a row in.
-func (p *partitions) add(ref state.Ref, i int32, w int64) (below int) {
-	before, after := p.table.Add(ref, p.rows.Row(int(i)), p.rows.Heap, w)
+// add takes the next row in: those of the first touched partition come first. What is read for the ones behind it is read with it.
+func (p *partitions) add(ref state.Ref, w int64) (below int) {
+	if k, n := p.added, len(p.owners); k%state.Window == 0 && n > 1 {
+		to := min(k+state.Window, n)
+		ew := p.entry.layout.Words
+		p.table.Warm(p.owners[k:to], p.run[k*ew:to*ew])
+	}
+	before, after := p.table.Add(ref, p.next(), p.rows.Heap, w)
+	p.added++
 	if after < 0 {
 		below++
 	}

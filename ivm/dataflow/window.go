@@ -161,7 +161,7 @@ func (w *window) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zset
 			}
 		}
 		for _, i := range changed {
-			below += w.p.add(ref, i, b.Weights[i])
+			below += w.p.add(ref, b.Weights[i])
 		}
 		if below != 0 {
 			return w.p.check(ref, changed, b)

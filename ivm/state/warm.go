@@ -134,6 +134,12 @@ func (t *Table) approach(at []warmth, rows []uint64) (sum uint64) {
 			x.n -= half
 		}
 	}
+	for i := range at { // an insertion and a removal move what is behind
+		x := &at[i]
+		for o := x.from * ew; o < len(x.block); o += 8 {
+			sum += x.block[o]
+		}
+	}
 	return sum
 }
 
