@@ -79,7 +79,7 @@ func (l lake) folderExists(folder string) bool {
 // until asks again and again until the answer is as wanted: another server's work has no event here.
 func until(t *testing.T, what string, wanted func() bool) {
 	t.Helper()
-	guard, cancel := context.WithTimeout(t.Context(), time.Minute)
+	guard, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

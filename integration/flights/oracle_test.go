@@ -81,7 +81,7 @@ func (o *oracle) compare(c *process.Client, name string) (rows int64) {
 // settle waits until all streaming views reflect all that was committed: what another program commits has no event here.
 func settle(t *testing.T, c *process.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -492,7 +492,7 @@ func TestForeignHandles(t *testing.T) {
 }
 
 func TestExpiryAndRenewal(t *testing.T) {
-	s := newLake(t).start(t, "--handle-expiry", "2s")
+	s := newLake(t).start(t, "--handle-expiry", "8s")
 	c := connect(t, s, "k-ann")
 	gone := c.finished("SELECT 1 AS a")
 	kept := c.finished("SELECT 2 AS a")

@@ -10,7 +10,7 @@ import (
 // failure shows.
 func Until(t *testing.T, what string, wanted func() bool, last func() any) {
 	t.Helper()
-	guard, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	guard, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -254,7 +254,7 @@ func send(t *testing.T, s *process.Server, text string) {
 // exchange sends one message of bytes to a method and reads all answers.
 func exchange(t *testing.T, conn *grpc.ClientConn, method string, message []byte) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/arrow.flight.protocol.FlightService/"+method, grpc.ForceCodec(raw{}))
 	if err != nil {
@@ -338,7 +338,7 @@ func put(t *testing.T, c interface {
 	DoPut(context.Context, ...grpc.CallOption) (pb.FlightService_DoPutClient, error)
 }, g garbler, desc *flight.FlightDescriptor, good []*flight.FlightData) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	stream, err := c.DoPut(ctx)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestExpiredHandles(t *testing.T) {
 	if _, err := h.End(t.Context()); err != nil {
 		process.Refused(t, err, "QUERY_HANDLE_NOT_FOUND") // on a machine that sleeps
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for err = nil; err == nil; {
 		err = h.Poll(ctx)

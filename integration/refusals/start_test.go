@@ -26,14 +26,15 @@ func refused(t *testing.T, name string, args ...string) {
 
 func serve(t *testing.T, args ...string) (text string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	binary := process.Binary(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	ready := filepath.Join(t.TempDir(), "ready.json")
 	all := []string{"serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file", ready}
 	if !strings.Contains(strings.Join(args, " "), "--extension-dir") {
 		all = append(all, "--extension-dir", process.ExtensionDir(t))
 	}
-	cmd := exec.CommandContext(ctx, process.Binary(t), append(all, args...)...)
+	cmd := exec.CommandContext(ctx, binary, append(all, args...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

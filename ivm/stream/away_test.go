@@ -90,7 +90,7 @@ func TestSomebodyWritesIntoAViewThatBegins(t *testing.T) {
 		defer close(wrote)
 		l.exec("INSERT INTO a VALUES (-1, -1)")
 		head := l.head()
-		ctx, stop := context.WithTimeout(l.ctx, time.Minute)
+		ctx, stop := context.WithTimeout(l.ctx, patience)
 		defer stop()
 		l.must(l.run.Await(ctx, l.views["quiet"].UUID, func(st stream.Status, ok bool) bool { return ok && st.Frontier >= head })) // it was heard of
 	}
@@ -109,7 +109,7 @@ func TestHoldsOfWhatIsNotBuilt(t *testing.T) {
 	l.check()
 	s.broken.Store(true)
 	l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, "") })
-	ctx, stop := context.WithTimeout(l.ctx, time.Minute)
+	ctx, stop := context.WithTimeout(l.ctx, patience)
 	defer stop()
 	l.must(l.run.Await(ctx, l.views["a"].UUID, func(st stream.Status, ok bool) bool { return ok && st.Reason.Code == fault.LakeUnreadable.Name() }))
 	l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, true) })

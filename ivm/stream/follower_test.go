@@ -57,9 +57,6 @@ func (f *follower) Expect(e ivmtest.Expectation, now int64) {
 	f.m.fate.clock.Store(now)
 }
 
-// patience is how long a view may take.
-const patience = 30 * time.Second
-
 // settle waits until the view is where it should be. What has failed on the way is restarted.
 func (f *follower) settle(ctx context.Context) (stream.Status, error) {
 	head, err := f.m.lake.Snapshot(ctx)
@@ -78,11 +75,12 @@ func (f *follower) settle(ctx context.Context) (stream.Status, error) {
 		}
 		return last.State == stream.Running && last.Frontier >= head.ID && (last.Figures.Clock.Load() == 0 || last.Figures.Clock.Load() >= f.m.now)
 	}
-	for restarted := false; ; {
-		// A view that was restarted and still has the rows that fail is FAILED as well, until it is at the head.
+	for restarted, again := false, 2*time.Second; ; {
+		// A view that was restarted and still has the rows that fail is FAILED as well, until it is at the head. On a slow machine it needs
+		// longer for that than it is given at first.
 		wait := patience
 		if restarted {
-			wait = 2 * time.Second
+			wait, again = again, min(2*again, patience)
 		}
 		part, done := context.WithTimeout(ctx, wait)
 		err := f.m.run.Await(part, f.view.UUID, func(st stream.Status, ok bool) bool {

@@ -27,6 +27,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(laketest.Main(m)) }
 
+// patience is for machines that have other things to do: what takes longer never comes.
+const patience = 5 * time.Minute
+
 // lab is a lake with streaming views.
 type lab struct {
 	t         testing.TB
@@ -160,7 +163,7 @@ func (l *lab) settle() {
 	l.t.Helper()
 	head, err := l.lake.Snapshot(l.ctx)
 	l.must(err)
-	ctx, cancel := context.WithTimeout(l.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(l.ctx, patience)
 	defer cancel()
 	for name, v := range l.views {
 		var last stream.Status
@@ -211,7 +214,7 @@ func (l *lab) acquire(ctx context.Context) (*duck.Conn, func(), error) {
 // await waits for a view's state.
 func (l *lab) await(name string, state stream.State) stream.Status {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(l.ctx, patience)
 	defer cancel()
 	var last stream.Status
 	err := l.run.Await(ctx, l.views[name].UUID, func(st stream.Status, ok bool) bool {

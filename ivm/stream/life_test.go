@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/fault"
@@ -235,7 +234,7 @@ func TestTablesThatAreMadeAgain(t *testing.T) {
 	why := func(message string) {
 		t.Helper()
 		var last stream.Status
-		ctx, cancel := context.WithTimeout(l.ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(l.ctx, patience)
 		defer cancel()
 		err := l.run.Await(ctx, l.views["a"].UUID, func(st stream.Status, ok bool) bool {
 			last = st

@@ -51,7 +51,7 @@ func (g *gate) open() {
 // until waits for something that nobody tells of.
 func (l *lab) until(what string, done func() bool) {
 	l.t.Helper()
-	guard := time.NewTimer(20 * time.Second)
+	guard := time.NewTimer(patience)
 	defer guard.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -22,7 +22,7 @@ func TestChangesWithoutOutputAreReflected(t *testing.T) {
 	}
 	head, err := l.lake.Snapshot(l.ctx)
 	l.must(err)
-	guard := time.NewTimer(time.Minute)
+	guard := time.NewTimer(patience)
 	defer guard.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -65,7 +65,7 @@ func TestAViewOverViewsOfTwoServers(t *testing.T) {
 // awaitOn waits until a view runs on a server.
 func (l *lab) awaitOn(run *stream.Supervisor, name string) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(l.ctx, patience)
 	defer cancel()
 	var last stream.Status
 	err := run.Await(ctx, l.views[name].UUID, func(st stream.Status, ok bool) bool {
