@@ -108,6 +108,73 @@ def test_the_server_ends_when_all_crash(folder):
         assert db.sql("SELECT 42").scalar() == 42
 
 
+UNCLOSED = """
+import os, sys, signal, threading, vega_flight
+db = vega_flight.connect(sys.argv[1])
+slow = "SELECT count(*) AS n FROM range(300000) a(i), range(3000000) b(j) WHERE (i * j) % 7 = 1"
+rows, job = db.sql("SELECT i FROM range(100000000) r(i)"), db.create_materialized_view_async("v", query=slow)
+threading.Thread(target=lambda: job.wait(), daemon=True).start()
+next(rows)
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "1 / 0", "raise KeyboardInterrupt"])
+def test_the_server_ends_when_nothing_is_closed(folder, end):
+    """The last process ends in the middle of everything; who is next finds the lake in order."""
+    text = UNCLOSED.format(end=end)
+    subprocess.run([sys.executable, "-c", text, str(folder)], stderr=subprocess.DEVNULL, timeout=120)
+    ended(pid_of(folder))
+    with vega_flight.connect(folder) as db:
+        job = db.job(db.list_jobs()[0]["job_id"])
+        job.cancel()
+        assert job.status() in ("cancelled", "failed")
+
+
+def test_the_server_ends_when_nobody_has_a_connection_any_more(folder):
+    """Nothing is closed and the process goes on: what is garbage does not keep a server, what is used does."""
+    db = vega_flight.connect(folder)
+    pid = pid_of(folder)
+    other = vega_flight.connect(folder)
+    table = db.create_table("t", [{"i": 1}])
+    del db, other
+    gc.collect()
+    assert table.count_rows() == 1
+    rows = table.to_batches()
+    del table
+    gc.collect()
+    assert next(rows).num_rows == 1
+    assert runs(pid)
+    del rows
+    gc.collect()
+    ended(pid)
+    with vega_flight.connect(folder) as db:
+        assert db.open_table("t").count_rows() == 1
+    with LocalServer._guard:
+        assert LocalServer._open == {}
+
+
+FORKED = """
+import os, sys, signal, vega_flight
+db = vega_flight.connect(sys.argv[1])
+if os.fork() == 0:
+    os.read(int(sys.argv[2]), 1)
+    os._exit(0)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_forked_child_does_not_keep_the_server(folder):
+    """It could not use it."""
+    read, write = os.pipe()
+    process = subprocess.Popen([sys.executable, "-c", FORKED, str(folder), str(read)], pass_fds=[read])
+    process.wait()
+    ended(pid_of(folder))  # the child lives until now
+    os.write(write, b"x")
+    os.close(read)
+    os.close(write)
+
+
 def test_ctrl_c_does_not_reach_the_server(folder):
     process = another(folder)
     os.kill(process.pid, signal.SIGINT)

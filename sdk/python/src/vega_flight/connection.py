@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -90,6 +91,10 @@ class Connection:
         except BaseException:
             self._session.close()
             raise
+        # Tables, views, jobs and results have the session: while there is one of them the server is needed.
+        self._unneeded = weakref.finalize(self._session, server.left_behind) if server else None
+        if self._unneeded:
+            self._unneeded.atexit = False
 
     @property
     def uri(self) -> str:
@@ -102,9 +107,8 @@ class Connection:
     def close(self) -> None:
         """Ends the connection; jobs go on. A folder's server ends with its last connection."""
         self._session.close()
-        if self._server is not None:
-            server, self._server = self._server, None
-            server.leave()
+        if self._unneeded is not None and self._unneeded.detach() and self._server is not None:
+            self._server.leave()
 
     def __enter__(self) -> Connection:
         return self

@@ -7,6 +7,7 @@ takes the locks from processes that crash, and the server ends when nobody holds
 
 from __future__ import annotations
 
+import _thread
 import errno
 import json
 import os
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import LakeError, ServerMissingError, VegaError, WaitTimeoutError, named
-from .lock import FileLock
+from .lock import FileLock, release
 
 _LONGEST_SOCKET = 100  # bytes; the kernel takes 107
 _BINARY = "vega-flight"
@@ -72,7 +73,7 @@ class LocalServer:
                     child, ready = _start(folder, place, _find(binary), args, deadline)
                 return cls(folder, ready["flight"], lifeline, ready["pid"], child)
             except BaseException:
-                os.close(lifeline)
+                release(lifeline)
                 raise
 
     def leave(self, timeout: float = 60) -> None:
@@ -93,10 +94,15 @@ class LocalServer:
             except WaitTimeoutError:
                 self._let()  # the server sees by itself that nobody is left
 
+    def left_behind(self) -> None:
+        """Gives the server up for a connection that nobody has any more and nobody has closed. It does not wait: Python tidies up."""
+        if self._owner == os.getpid():
+            with suppress(RuntimeError):  # the interpreter ends, and the kernel takes the lifeline
+                _thread.start_new_thread(self.leave, ())
+
     def _let(self) -> None:
-        if self._lifeline >= 0:
-            os.close(self._lifeline)
-            self._lifeline = -1
+        release(self._lifeline)
+        self._lifeline = -1
 
     def _lives(self) -> bool:
         return _answers(self.uri)
@@ -113,7 +119,7 @@ class LocalServer:
                         os.kill(self.pid, signal.SIGTERM)
                     self._await_end(deadline)
             finally:
-                os.close(alone)
+                release(alone)
 
     def _await_end(self, deadline: float) -> None:
         if self._child is not None:

@@ -1,4 +1,7 @@
-"""Locks of files between processes, which the kernel frees when their process ends."""
+"""Locks of files between processes, which the kernel frees when their process ends.
+
+A forked child has its parent's files, and would keep their locks when the parent has ended: it closes them first.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,29 @@ from pathlib import Path
 from .errors import WaitTimeoutError
 
 
+_files: set[int] = set()
+
+
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    _files.add(file)
+    return file
+
+
+def release(file: int) -> None:
+    """Gives up the lock of a file."""
+    if file in _files:
+        _files.discard(file)
+        os.close(file)
+
+
+def _after_in_child() -> None:
+    for file in list(_files):
+        release(file)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_in_child)
 
 
 def _take(path: Path, kind: int, deadline: float) -> int:
@@ -26,7 +50,7 @@ def _take(path: Path, kind: int, deadline: float) -> int:
                     raise WaitTimeoutError(f"another process keeps {path} locked", hint="see what it is waiting for") from None
             time.sleep(0.01)
     except BaseException:
-        os.close(file)
+        release(file)
         raise
 
 
@@ -43,11 +67,11 @@ class FileLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._file)
+        release(self._file)
 
     @staticmethod
     def shared(path: Path, deadline: float) -> int:
-        """Locks the file beside others; closing the descriptor that is returned gives it up."""
+        """Locks the file beside others; `release` gives it up."""
         return _take(path, fcntl.LOCK_SH, deadline)
 
     @staticmethod
