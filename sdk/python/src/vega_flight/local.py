@@ -95,7 +95,7 @@ class LocalServer:
                 self._let()  # the server sees by itself that nobody is left
 
     def left_behind(self) -> None:
-        """Gives the server up for a connection that nobody has any more and nobody has closed. It does not wait: Python tidies up."""
+        """Gives the server up for a connection that is garbage and was not closed. It does not wait: Python tidies up."""
         if self._owner == os.getpid():
             with suppress(RuntimeError):  # the interpreter ends, and the kernel takes the lifeline
                 _thread.start_new_thread(self.leave, ())

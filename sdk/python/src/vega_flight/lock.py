@@ -12,7 +12,6 @@ from pathlib import Path
 
 from .errors import WaitTimeoutError
 
-
 _files: set[int] = set()
 
 
