@@ -37,7 +37,7 @@ func TestACheckKeepsItsLease(t *testing.T) {
 	var out string
 	go func() {
 		var err error
-		out, err = process.Run(t, "check", l.dsn, "--metadata-schema", l.schema, "--data-path", l.data, "--lease", "600ms", "--extension-dir", process.ExtensionDir(t))
+		out, err = process.Run(t, "check", l.dsn, "--metadata-schema", l.schema, "--data-path", l.data, "--lease", "3s", "--extension-dir", process.ExtensionDir(t))
 		done <- err
 	}()
 	lease := func() string {

@@ -17,7 +17,7 @@ func TestAFrozenServerIsFenced(t *testing.T) {
 	ca.Must(t, "CREATE TABLE src (i BIGINT)")
 	ca.Must(t, "INSERT INTO src VALUES (1)")
 	// Long enough to be caught at it, short enough to end on the other server.
-	ca.Must(t, "CREATE MATERIALIZED VIEW v AS SELECT sum(i) AS s, (SELECT count(*) FROM range(10000) a(x), range(10000) b(y) WHERE (x * y) % 7 = 9) AS n FROM src WITH NO DATA")
+	ca.Must(t, "CREATE MATERIALIZED VIEW v AS SELECT sum(i) AS s, (SELECT count(*) FROM range(40000) a(x), range(25000) b(y) WHERE (x * y) % 7 = 9) AS n FROM src WITH NO DATA")
 	h, err := ca.Submit(t.Context(), "REFRESH MATERIALIZED VIEW v")
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (l lake) start(name string, more ...string) *process.Server {
 	l.t.Helper()
 	return process.Start(l.t, process.Options{Lake: l.dsn, Args: append([]string{
 		"--metadata-schema", l.schema, "--data-path", l.data, "--server-id", name, "--threads", "1", "--shutdown-grace", "1s",
-		"--job-workers", "4", "--lease", "2s", "--maintenance-interval", "300ms",
+		"--job-workers", "4", "--lease", "5s", "--maintenance-interval", "300ms",
 	}, more...)})
 }
 

@@ -35,7 +35,7 @@ func (l lake) start(name, state string, more ...string) *process.Server {
 	l.t.Helper()
 	return process.Start(l.t, process.Options{Lake: l.dsn, Args: append([]string{
 		"--metadata-schema", l.schema, "--data-path", filepath.Join(l.folder, "data"), "--server-id", name, "--threads", "1", "--shutdown-grace", "1s",
-		"--lease", "2s", "--maintenance-interval", "500ms", "--state-dir", state,
+		"--lease", "5s", "--maintenance-interval", "500ms", "--state-dir", state,
 	}, more...)})
 }
 
