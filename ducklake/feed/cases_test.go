@@ -83,6 +83,31 @@ func TestRetriedDelete(t *testing.T) {
 	})
 }
 
+// A transaction is retried while a content from before it is read: its stamp hides rows that are still there.
+func TestContentWhileADeleteIsRetried(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		b := newLab(t, kind)
+		r := b.numbers("t", 0)
+		b.numbers("o", 0)
+		b.do("INSERT INTO lake.main.t FROM range(6)")
+		b.do("DELETE FROM lake.main.t WHERE k = 0")
+		b.do("BEGIN")
+		b.do("DELETE FROM lake.main.t WHERE k IN (1, 2)")
+		run(t, b.connect(), "INSERT INTO lake.main.o VALUES (1)")
+		beside := b.head()
+		stream, err := r.Content(ctx, beside) // all that is asked of the catalog is known
+		b.must(err)
+		b.do("COMMIT")
+		if n, err := b.read(stream, nil, "content"); n != 5 || err != nil {
+			t.Errorf("%d rows at %d, %v", n, beside, err)
+		}
+		stream, err = r.Content(ctx, beside)
+		if n, err := b.read(stream, err, "content"); n != 5 || err != nil {
+			t.Errorf("%d rows at %d afterwards, %v", n, beside, err)
+		}
+	})
+}
+
 // The commit whose id the stamp is deleted from another file of the same table.
 func TestRetriedDeleteBesideAnother(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {

@@ -10,11 +10,18 @@ import (
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 )
 
-// planContent finds the table at a snapshot.
+// planContent finds the table at a snapshot. What the extension shows of it is what it shows as of the newest snapshot then, which is looked up
+// first, in the transaction that the rows are read in: what is hidden from it is known in all that come later.
 func (s *Stream) planContent(at int64) (err error) {
 	ctx, r := s.ctx, s.reader
-	if s.tx, err = metadata.OpenReading(ctx, r.feed.Store, r.feed.conn); err != nil {
+	seen, err := s.pinLake()
+	if err != nil {
 		return err
+	}
+	if s.tx == nil {
+		if s.tx, err = metadata.OpenReading(ctx, r.feed.Store, r.feed.conn); err != nil {
+			return err
+		}
 	}
 	t, found, err := metadata.TableByID(ctx, s.tx, r.table.ID, at)
 	if err != nil {
@@ -26,12 +33,14 @@ func (s *Stream) planContent(at int64) (err error) {
 	if !found || t.UUID != r.table.UUID {
 		return noTable(r.table, at)
 	}
-	hidden, err := s.hidden(ctx, s.tx, at)
+	hidden, err := s.hidden(ctx, s.tx, at, seen)
 	if err != nil {
 		return err
 	}
-	if err := s.tx.Close(); err != nil { // the lake is read in a transaction of its own
-		return err
+	if s.tx.Dialect() == metadata.PostgreSQL { // the rest is read by the connection
+		if err := s.tx.Close(); err != nil {
+			return err
+		}
 	}
 	values := r.pickAll(t.Columns, func(c metadata.ColumnInfo) string { return "t." + metadata.QuoteIdent(c.Name) })
 	name := []string{metadata.QuoteIdent(r.feed.Lake), metadata.QuoteIdent(t.Schema), metadata.QuoteIdent(t.Name)}
@@ -40,9 +49,40 @@ func (s *Stream) planContent(at int64) (err error) {
 	return nil
 }
 
+// pinLake begins the transaction in which the rows are read, and gives the newest snapshot that it sees. On a DuckDB file it is the one that
+// the catalog is read in, too.
+func (s *Stream) pinLake() (seen int64, err error) {
+	ctx, f := s.ctx, s.reader.feed
+	if f.Store.Dialect() == metadata.PostgreSQL {
+		if _, err = f.conn.Exec(context.WithoutCancel(ctx), `BEGIN TRANSACTION READ ONLY`); err != nil {
+			return 0, err
+		}
+		s.pinned = true
+	} else if s.tx, err = metadata.OpenReading(ctx, f.Store, f.conn); err != nil {
+		return 0, err
+	}
+	rows, err := f.conn.Rows(ctx, "SELECT id FROM "+metadata.QuoteIdent(f.Lake)+".current_snapshot()")
+	if err != nil {
+		return 0, err
+	}
+	var r metadata.Row
+	r.Take(rows[0])
+	return r.Int(), r.Err()
+}
+
+// unpinLake ends that transaction where it is not the catalog's.
+func (s *Stream) unpinLake() error {
+	if !s.pinned {
+		return nil
+	}
+	s.pinned = false
+	_, err := s.conn().Exec(context.Background(), `ROLLBACK`)
+	return err
+}
+
 // hidden are the parts with rows that the table had at a snapshot and that the extension does not show at it: a transaction that was
-// retried has deleted them later, and its stamp is of before.
-func (s *Stream) hidden(ctx context.Context, tx metadata.Tx, at int64) ([]part, error) {
+// retried has deleted them later, but in a snapshot that the extension has seen, and its stamp is of before.
+func (s *Stream) hidden(ctx context.Context, tx metadata.Tx, at, seen int64) ([]part, error) {
 	all, err := s.laterFiles(ctx, tx, at)
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -51,7 +91,7 @@ func (s *Stream) hidden(ctx context.Context, tx metadata.Tx, at int64) ([]part, 
 	entries := map[int64][]string{}
 	for _, d := range all {
 		for stamp, commit := range d.belongs {
-			if stamp <= at && commit > at {
+			if stamp <= at && commit > at && commit <= seen {
 				ids[d.of] = true
 				entries[d.of] = append(entries[d.of], fmt.Sprintf("SELECT d.pos FROM %s d WHERE d.stamp = %d", readParquet([]string{d.path}, deleteSource), stamp))
 			}

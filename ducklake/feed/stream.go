@@ -18,6 +18,7 @@ type Stream struct {
 	ctx     context.Context
 	unpin   func()
 	tx      metadata.Reading
+	pinned  bool // the connection has a transaction that is not tx
 	span    *span
 	history *history
 	begins  map[int64]int64 // of the data files with deletes
@@ -190,6 +191,8 @@ func (s *Stream) Close() error {
 	if s.tx != nil {
 		err = errors.Join(err, s.tx.Close())
 	}
+	err = errors.Join(err, s.unpinLake())
+
 	s.unpin()
 	s.reader.feed.give()
 	return err

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/vegadb/vega-flight/ivm/dataflow"
@@ -33,8 +34,11 @@ func (m *member) stage(ctx context.Context, at place) (bool, error) {
 	if err == nil {
 		m.staged, err = sink.Stage(ctx, m.spec(), q.Of(relation))
 	}
+	if err == nil {
+		_, err = source.Relation(ctx, r, at.frontier) // it was all the time what the content is
+	}
 	if err != nil {
-		return false, ctx.Err()
+		return false, errors.Join(ctx.Err(), m.discard())
 	}
 	if _, err := m.graph.LoadFrom(ctx, m.clock, dataflow.Nothing); err != nil {
 		return false, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/stream"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
@@ -54,7 +55,20 @@ func (s *Source) Summary(ctx context.Context, spec stream.Reading, at int64, q s
 			return err
 		}
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return s.still(ctx, spec, at)
+}
+
+// still says whether what was read of the relation at a snapshot was that of the feed: a commit that was retried meanwhile may have hidden rows
+// from some of the reading.
+func (s *Source) still(ctx context.Context, spec stream.Reading, at int64) error {
+	_, err := s.Relation(ctx, spec, at)
+	if fault.CodeOf(err) == fault.NotYetSupported {
+		return fault.CommitConflict.Wrap(err, "the content of %s was overtaken", spec.Name)
+	}
+	return err
 }
 
 // Size is how many rows the table has had added, less those of them that are gone for good.
