@@ -20,6 +20,19 @@ type Frontier struct {
 	Clock int64 `json:"clock,omitempty"`
 	// Read has what was known of each view the content comes from, those that these read too.
 	Read map[string]ReadView `json:"read,omitempty"`
+	// Marks has, by its uuid, how far the watermark of each source is that has one.
+	Marks map[string]Mark `json:"marks,omitempty"`
+	// Since is the lake snapshot whose rows the content began with, all of which count: what was dropped as late came later.
+	Since int64 `json:"since,omitempty"`
+}
+
+// Mark is how far the watermark of a source is.
+type Mark struct {
+	Column int64  `json:"column"` // id of the watermark column
+	Type   string `json:"type"`
+	Newest int64  `json:"newest"` // time that has come, in the type's unit
+	Known  bool   `json:"known"`  // a row has come
+	Late   int64  `json:"late"`   // changes that were dropped
 }
 
 // ReadView is the state of a view in which it was read.

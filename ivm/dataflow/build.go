@@ -23,6 +23,8 @@ type BuildOptions struct {
 	Groups eval.Groups
 	// Late is told of changes that are dropped because they come behind a source's watermark; nil: they are only counted.
 	Late func(Lateness)
+	// KeepDropped keeps these changes for who takes them with Graph.Dropped.
+	KeepDropped bool
 }
 
 // Input is a source of a graph: the columns that are read of it, in the table's order. If the source has a watermark, its deltas
@@ -45,8 +47,8 @@ func (in Input) Layout() *row.Layout {
 	return row.NewLayout(types...)
 }
 
-// time is the field of the watermark column, or -1.
-func (in Input) time() int {
+// Time is the field of the watermark column, or -1.
+func (in Input) Time() int {
 	return slices.IndexFunc(in.Fields, func(f plan.TableColumn) bool { return strings.EqualFold(f.Name, in.Source.Watermark) })
 }
 
@@ -114,7 +116,7 @@ func (b *builder) readSources() error {
 				in.Fields = append(in.Fields, c)
 			}
 		}
-		in.Position = in.time() >= 0
+		in.Position = in.Time() >= 0
 		b.inputs[s] = len(b.list)
 		b.list = append(b.list, in)
 		at := b.graph.Source(s.String(), in.Layout())

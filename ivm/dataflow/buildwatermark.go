@@ -13,7 +13,7 @@ import (
 // watermark puts the watermark of an input behind its source.
 func (b *builder) watermark(in Input, source int) (int, error) {
 	s, l := in.Source, in.Layout()
-	spec := WatermarkSpec{Name: b.name("watermark"), Source: s.String(), Input: l, Time: in.time(), Position: len(in.Fields), Row: upTo(len(in.Fields)), Late: b.o.Late}
+	spec := WatermarkSpec{Name: b.name("watermark"), Source: s.String(), Input: l, Time: in.Time(), Position: len(in.Fields), Row: upTo(len(in.Fields)), Late: b.o.Late, Keep: b.o.KeepDropped}
 	t := in.Fields[spec.Time].Type
 	delay, ok := plan.Ticks(t, s.DelayMicros)
 	if !ok {
@@ -24,6 +24,7 @@ func (b *builder) watermark(in Input, source int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	m.input = b.inputs[s]
 	b.marks[s] = m
 	b.graph.marks = append(b.graph.marks, m)
 	return b.graph.Add("watermark of "+spec.Source, m, source), nil
@@ -139,6 +140,8 @@ type Mark struct {
 	At     int64 // in the unit of the watermark column
 	Known  bool  // a row has come
 	Late   int64 // changes that were dropped
+	Input  int   // the source's place among the graph's inputs
+	Newest int64 // time that has come, from which At follows; in the same unit
 }
 
 // Watermarks tells of the watermarks of all sources that have one.
@@ -146,7 +149,27 @@ func (g *Graph) Watermarks() []Mark {
 	var out []Mark
 	for _, m := range g.marks {
 		at, known := m.At()
-		out = append(out, Mark{m.spec.Source, at, known, m.Late()})
+		out = append(out, Mark{m.spec.Source, at, known, m.Late(), m.input, m.newest})
 	}
 	return out
+}
+
+// Dropped gives the late changes of each input that were dropped since it was asked last, if they are kept; with their positions.
+func (g *Graph) Dropped(take func(input int, changes *zset.Batch)) {
+	for _, m := range g.marks {
+		if b := m.Dropped(); b != nil {
+			take(m.input, b)
+		}
+	}
+}
+
+// ResumeWatermark takes the watermark of an input, which has been loaded with its content at a position, to where it was there.
+func (g *Graph) ResumeWatermark(at Mark, position int64) error {
+	for _, m := range g.marks {
+		if m.input == at.Input {
+			m.resume(at, position)
+			return m.table.Err()
+		}
+	}
+	return fault.InternalError.Newf("input %d has no watermark", at.Input)
 }

@@ -31,6 +31,7 @@ type WatermarkSpec struct {
 	Infinite int64          // the time that is no time, and its negative; 0: none is
 	Row      []int          // the output's fields
 	Late     func(Lateness) // told once for each position with late changes; may be nil
+	Keep     bool           // late changes are kept until somebody takes them
 }
 
 // Lateness is late changes of one position.
@@ -56,6 +57,9 @@ type Watermark struct {
 	mark   int64 // what is in the payload, for others to ask
 	known  bool
 	late   int64
+	newest int64
+	input  int         // of the graph
+	drops  *zset.Batch // late changes, if they are kept
 }
 
 const (
@@ -72,7 +76,7 @@ const (
 func NewWatermark(spec WatermarkSpec, tables Tables) (*Watermark, error) {
 	m := &Watermark{spec: spec, shown: project(spec.Input, spec.Row...)}
 	m.layout, m.time, m.at = m.shown.layout, cellOf(spec.Input, spec.Time), cellOf(spec.Input, spec.Position)
-	m.row, m.loaded = make([]uint64, m.layout.Words), zset.New(m.layout)
+	m.row, m.loaded, m.drops = make([]uint64, m.layout.Words), zset.New(m.layout), zset.New(spec.Input)
 	var err error
 	m.table, err = tables.Table(spec.Name, state.Spec{Key: row.ParseLayout("BIGINT"), Payload: seenWords})
 	if err != nil {
@@ -98,7 +102,7 @@ func (m *Watermark) Late() int64 { return m.late }
 
 // tell makes known what the state says.
 func (m *Watermark) tell(p []uint64) {
-	m.mark, m.known, m.late = behind(p, m.spec.Delay), p[seenAny] != 0, int64(p[seenLate])
+	m.mark, m.known, m.late, m.newest = behind(p, m.spec.Delay), p[seenAny] != 0, int64(p[seenLate]), int64(p[seenTime])
 }
 
 func behind(p []uint64, delay int64) int64 {
@@ -147,6 +151,9 @@ func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Ba
 			t := time(i)
 			if floored && t < floor {
 				late += max(b.Weights[i], -b.Weights[i])
+				if m.spec.Keep {
+					m.drops.Append(r, b.Heap, b.Weights[i])
+				}
 				if first < 0 || t < time(first) {
 					first = i
 				}
@@ -166,6 +173,27 @@ func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Ba
 	if m.spec.Late != nil {
 		m.spec.Late(Lateness{m.spec.Source, p[seenPosition] - 1, late, b.Layout.Format(b.Row(first), b.Heap), m.lag(floor, time(first))})
 	}
+}
+
+// Dropped gives the late changes that were dropped since it was asked last.
+func (m *Watermark) Dropped() *zset.Batch {
+	if m.drops.Len() == 0 {
+		return nil
+	}
+	return m.drops.Take()
+}
+
+// resume takes the watermark, whose input has been loaded, to where it was at that position before.
+func (m *Watermark) resume(at Mark, position int64) {
+	ref, _ := m.table.Upsert([]uint64{0, 0}, nil)
+	p := m.table.Payload(ref)
+	clear(p)
+	p[seenTime], p[seenLate], p[seenPosition] = uint64(at.Newest), uint64(at.Late), uint64(position+1)
+	if at.Known {
+		p[seenAny] = 1
+	}
+	p[seenFloor], p[seenFloored] = uint64(behind(p, m.spec.Delay)), p[seenAny]
+	m.tell(p)
 }
 
 // lag is a span between times in microseconds.

@@ -18,9 +18,14 @@ const Component = "ivm"
 //	3  vega_schedules     when views refresh by themselves
 //	4  vega_view_columns  the columns of the views' tables, as the views have them
 //	5  vega_streams       what is wanted of streaming views, who runs them, and where they stand
+//	6  vega_dropped       what streaming views have dropped as late of their sources, since their content began; several rows of one source
 func migrations() []metadata.Migration {
 	both := func(version int, sql ...string) metadata.Migration {
 		return metadata.Migration{Version: version, DuckDB: sql, PostgreSQL: sql}
+	}
+	dropped := func(bytes string) []string {
+		return []string{`CREATE TABLE {M}vega_dropped (uuid VARCHAR NOT NULL, since BIGINT NOT NULL, source VARCHAR NOT NULL, up_to BIGINT NOT NULL,
+			size BIGINT NOT NULL, changes ` + bytes + ` NOT NULL)`}
 	}
 	return []metadata.Migration{
 		both(1,
@@ -57,6 +62,7 @@ func migrations() []metadata.Migration {
 				reason_message VARCHAR NOT NULL, reason_hint VARCHAR NOT NULL, since TIMESTAMPTZ, handled BIGINT NOT NULL,
 				boundary BIGINT NOT NULL, late BIGINT NOT NULL, server_id VARCHAR NOT NULL, fence BIGINT NOT NULL)`,
 		),
+		{Version: 6, DuckDB: dropped("BLOB"), PostgreSQL: dropped("BYTEA")},
 	}
 }
 

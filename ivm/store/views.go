@@ -400,7 +400,7 @@ func (v *Views) Delete(ctx context.Context, uuids ...string) error {
 // DeleteRows is Views.Delete in a transaction.
 func (s *Store) DeleteRows(ctx context.Context, tx metadata.Tx, uuids ...string) error {
 	byTable := map[string]string{"vega_views": "uuid", "vega_view_sources": "view_uuid", "vega_schedules": "view_uuid", "vega_published": "uuid", "vega_view_columns": "view_uuid",
-		"vega_streams": "uuid"}
+		"vega_streams": "uuid", "vega_dropped": "uuid"}
 	for _, table := range slices.Sorted(maps.Keys(byTable)) {
 		for _, uuid := range uuids {
 			if _, err := tx.Exec(ctx, `DELETE FROM {M}`+table+` WHERE `+byTable[table]+` = $1`, uuid); err != nil {

@@ -40,15 +40,35 @@ func (c *Config) make(ctx context.Context, k making, to target, say func(State, 
 			return nil, err
 		}
 	}
+	var was *kept
+	if how == Again && k.mode != Future { // that one reads all that came since its boundary, one change after the other
+		if was, err = m.recall(ctx); err != nil {
+			return nil, errors.Join(err, m.close())
+		}
+	}
 	if how == Resume {
 		say(Recovering, Reason{Message: "it goes on from its last checkpoint"})
 		err = m.resume(ctx, p)
 	} else {
 		say(Backfilling, Reason{Message: "its content is computed from its sources"})
-		err = m.load(ctx, k, to)
+		err = m.load(ctx, k, to, was)
 	}
 	if err == nil && m.staged == nil { // what was staged is what the sources were
 		err = m.catchUp(ctx, to)
+	}
+	if code := fault.CodeOf(err); was != nil && (code == fault.HistoryExpired || code == fault.HistoryRewritten) {
+		// What came since the frontier that the catalog knows cannot be known any more, nor what of it was late.
+		c.Log.Warn("what a streaming view has dropped as late counts again: the lake's history is gone", "view", m.name(), "error", err)
+		if err := m.close(); err != nil {
+			return nil, err
+		}
+		k.clean = true
+		if m, _, _, err = open(ctx, c, k); err != nil {
+			return nil, err
+		}
+		if err = m.load(ctx, k, to, nil); err == nil {
+			err = m.catchUp(ctx, to)
+		}
 	}
 	if err != nil {
 		err = errors.Join(err, m.close())
@@ -74,11 +94,16 @@ func (c *Config) unhold(m *member) {
 	}
 }
 
-// load computes the content of a new generation, or of one whose state is lost.
-func (m *member) load(ctx context.Context, k making, to target) error {
+// load computes the content of a new generation, or of one whose state is lost: then, if something counts that the sources do not show
+// any more, as it was at the frontier that the catalog knows.
+func (m *member) load(ctx context.Context, k making, to target, was *kept) error {
 	at, err := to(ctx)
 	if err != nil {
 		return err
+	}
+	m.begun = at.frontier
+	if was != nil {
+		at, m.begun = place{m.served.Frontier, m.served.Published}, m.view.Published.Frontier.Since
 	}
 	if k.mode == Future && k.boundary == 0 {
 		k.boundary = at.frontier
@@ -98,12 +123,18 @@ func (m *member) load(ctx context.Context, k making, to target) error {
 	if done, err := m.stage(ctx, at); done || err != nil {
 		return err
 	}
-	content, err := m.graph.LoadFrom(ctx, m.clock, &contents{ctx, m, at})
+	content, err := m.graph.LoadFrom(ctx, m.clock, &contents{ctx, m, at, was})
 	if err != nil {
 		return m.lostSince(inconsistent(err))
 	}
-	m.pending, m.fresh = content.Take(), true
+	if was != nil {
+		if err := m.remark(was, at.frontier); err != nil {
+			return err
+		}
+	}
+	m.drop()
 	m.countLate()
+	m.pending, m.fresh = content.Take(), true
 	m.errors = m.graph.Errors()
 	m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
 	return err
@@ -122,6 +153,7 @@ func (m *member) lostSince(err error) error {
 func (m *member) resume(ctx context.Context, p point) error {
 	m.frontier, m.clock, m.published, m.after = p.Frontier, p.Clock, p.Published, p.After
 	m.saved, m.savedAt = p, time.Now()
+	m.begun, m.marks = m.view.Published.Frontier.Since, m.graph.Watermarks()
 	var err error
 	if m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), p.Result); err != nil {
 		return err
@@ -142,6 +174,8 @@ func (m *member) resume(ctx context.Context, p point) error {
 		}
 	}
 	m.errors = m.graph.Errors()
+	m.recordedUpTo(m.frontier)
+	m.countLate()
 	return m.healSince(ctx, p.Result.Snapshot)
 }
 

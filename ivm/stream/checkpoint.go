@@ -33,7 +33,7 @@ func (m *member) wants(now time.Time) bool {
 	return now.Sub(m.savedAt) >= idleCheckpoints*m.options.Checkpoint
 }
 
-// capture begins a checkpoint. Everything must be published.
+// capture begins a checkpoint. Everything must be published, and recorded what was dropped.
 func (m *member) capture() {
 	m.flying = m.point()
 	if m.flight = m.store.Capture(m.flying.encode()); m.flight != nil {
@@ -103,7 +103,7 @@ func (m *member) hold(ctx context.Context, p point) error {
 
 // checkpoint writes one and waits for it; for a member that stops.
 func (m *member) checkpoint(ctx context.Context) error {
-	if m.store == nil || m.waiting() || m.broken {
+	if m.store == nil || m.waiting() || m.broken || m.unrecorded() {
 		return nil // what is not published is computed again
 	}
 	if m.flight != nil {

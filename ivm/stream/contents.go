@@ -31,6 +31,7 @@ type contents struct {
 	ctx context.Context
 	m   *member
 	at  place
+	was *kept // what counts of the sources there; nil: all
 }
 
 // reading is what is read of a source, and at which snapshot; false: nothing of it.
@@ -49,7 +50,39 @@ func (c *contents) Rows(i int, take func(*zset.Batch) error) error {
 	if !some {
 		return nil
 	}
-	return c.m.c.Source.Content(c.ctx, r, from, c.counted(take))
+	take = c.counted(take)
+	if in := c.m.inputs[i]; in.reading.Position >= 0 && r.After > 0 {
+		return c.inOrder(r, from, take)
+	}
+	x := c.missing(i)
+	if x == nil {
+		return c.m.c.Source.Content(c.ctx, r, from, take)
+	}
+	if err := c.m.c.Source.Content(c.ctx, r, from, func(b *zset.Batch) error { return take(x.without(b)) }); err != nil {
+		return err
+	}
+	more, err := x.more(from)
+	if err != nil || more.Len() == 0 {
+		return err
+	}
+	return take(more)
+}
+
+// missing is what an input's content is not to be as it is in the source; nil: nothing.
+func (c *contents) missing(i int) *missing {
+	if c.was == nil || c.was.missing[i] == nil || len(c.was.missing[i].changes) == 0 {
+		return nil
+	}
+	return c.was.missing[i]
+}
+
+// inOrder gives the changes that a content comes of all at once: what of them is late is seen when they are put in order.
+func (c *contents) inOrder(r Reading, at int64, take func(*zset.Batch) error) error {
+	all := zset.New(r.Layout)
+	if err := c.m.c.Source.Content(c.ctx, r, at, func(b *zset.Batch) error { all.AppendBatch(b); return nil }); err != nil || all.Len() == 0 {
+		return err
+	}
+	return take(all)
 }
 
 func (c *contents) Summary(q *dataflow.Summary, take func(*zset.Batch) error) error {

@@ -241,13 +241,18 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 			defer g.c.s.moved.fire()
 		}
 	}
+	if slices.ContainsFunc(g.settled(), func(m *member) bool { return m.unrecorded() && m.due(now) }) {
+		if err := g.reflectDropped(ctx); err != nil && ctx.Err() == nil {
+			g.c.Log.Warn("what streaming views have dropped as late is not recorded yet", "views", g.names(), "error", err)
+		}
+	}
 	settled := g.settled()
 	for _, m := range slices.Clone(g.members) {
 		if !slices.Contains(g.members, m) {
 			continue
 		}
 		again, err := m.advance(ctx)
-		if err == nil && slices.Contains(settled, m) && m.due(now) {
+		if err == nil && slices.Contains(settled, m) && m.due(now) && !m.unrecorded() {
 			m.capture()
 			again = m.flight != nil
 		}

@@ -85,7 +85,7 @@ var happenings = []happening{
 		func(m *mirror) error { m.start(); return nil },
 	)},
 	{what: "restart without the statements", do: now(func(m *mirror) error { m.stop(); m.start(); return nil })},
-	{what: "restart from an older checkpoint", timeless: true, do: now(func(m *mirror) error {
+	{what: "restart from an older checkpoint", do: now(func(m *mirror) error {
 		m.stop()
 		kept := m.keep()
 		m.start()
@@ -95,7 +95,7 @@ var happenings = []happening{
 		m.start()
 		return nil
 	})},
-	{what: "an older checkpoint, replayed", timeless: true, do: func(m *mirror) (func() error, error) {
+	{what: "an older checkpoint, replayed", do: func(m *mirror) (func() error, error) {
 		m.stop()
 		kept := m.keep()
 		m.start()
@@ -106,7 +106,7 @@ var happenings = []happening{
 			return nil
 		}, nil
 	}},
-	{what: "restart without a checkpoint", timeless: true, rare: 2, do: now(func(m *mirror) error {
+	{what: "restart without a checkpoint", rare: 2, do: now(func(m *mirror) error {
 		m.stop()
 		m.back("")
 		m.start()
@@ -164,8 +164,8 @@ var happenings = []happening{
 		return f.control(func(c *store.Control, uuid string) error { return c.Restart(m.ctx, uuid) })
 	})},
 	{what: "other options", do: now(func(m *mirror) error { return m.reset() })},
-	{what: "somebody writes into a view", timeless: true, do: now(func(m *mirror) error { return m.scribble() })},
-	{what: "somebody writes into a view behind the statements", timeless: true, do: around(
+	{what: "somebody writes into a view", do: now(func(m *mirror) error { return m.scribble() })},
+	{what: "somebody writes into a view behind the statements", do: around(
 		func(*mirror) error { return nil }, func(m *mirror) error { return m.scribble() },
 	)},
 	{what: "lost answers of commits", do: now(func(m *mirror) error { m.fate.lost.fail(1+m.random.Int64N(3), errStopped); return nil })},
@@ -181,7 +181,7 @@ var happenings = []happening{
 		m.fate.source.fail(1+m.random.Int64N(3), sourceTroubles[m.random.IntN(n)])
 		return nil
 	})},
-	{what: "a disk that fails", rare: 2, timeless: true, do: now(func(m *mirror) error {
+	{what: "a disk that fails", rare: 2, do: now(func(m *mirror) error {
 		m.fate.disk.fail(1+m.random.Int64N(6), diskTroubles[m.random.IntN(len(diskTroubles))])
 		return nil
 	})},

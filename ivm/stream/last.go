@@ -38,6 +38,7 @@ type spot struct {
 	m               *member
 	frontier, clock int64
 	errors          []dataflow.RowError
+	marks           []dataflow.Mark
 	broken          bool
 	unsaid          bool
 	delta           *zset.Batch
@@ -48,7 +49,7 @@ type spots []spot
 func spotsOf(members []*member) spots {
 	out := make(spots, len(members))
 	for i, m := range members {
-		out[i] = spot{m, m.frontier, m.clock, m.errors, m.broken, m.unsaid, m.delta}
+		out[i] = spot{m, m.frontier, m.clock, m.errors, m.marks, m.broken, m.unsaid, m.delta}
 	}
 	return out
 }
@@ -57,7 +58,7 @@ func spotsOf(members []*member) spots {
 func (s spots) restore() {
 	for _, p := range s {
 		m := p.m
-		m.frontier, m.clock, m.errors, m.broken, m.delta = p.frontier, p.clock, p.errors, p.broken, p.delta
+		m.frontier, m.clock, m.errors, m.marks, m.broken, m.delta = p.frontier, p.clock, p.errors, p.marks, p.broken, p.delta
 		m.unsaid = m.unsaid || p.unsaid
 	}
 }

@@ -30,6 +30,7 @@ type member struct {
 	clock      int64 // µs since 1970 UTC
 	published  int64 // lake snapshot in which everything that this one reads shows its content at the frontier
 	after      int64 // rows that began later count; 0: all
+	begun      int64 // lake snapshot whose rows the content began with; later ones may be late
 
 	served  point       // what is published of the view: generation, epoch, frontier and clock
 	fresh   bool        // pending is the whole content, not a change of what is published
@@ -41,6 +42,8 @@ type member struct {
 	consolidated int
 	since        time.Time
 	errors       []dataflow.RowError
+	marks        []dataflow.Mark // of the sources' watermarks
+	dropped      []drops         // behind them, and not recorded yet
 	// mending: it goes on with rows that have no value, since it was restarted; nothing is published until there are none.
 	mending bool
 	// broken: a step failed in the middle, and the state is of no use.
@@ -67,6 +70,7 @@ type input struct {
 	reading Reading
 	stream  bool  // the table is a streaming view's
 	pick    []int // fields of that view's result that are read
+	mark    int   // field of the watermark column; negative: there is none
 	delta   *zset.Batch
 }
 

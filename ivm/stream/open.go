@@ -101,7 +101,7 @@ func (m *member) openState(ctx context.Context) error {
 	}
 	graph, inputs, err := dataflow.Build(ctx, m.plan, dataflow.BuildOptions{
 		Tables: dataflow.Stored{Store: m.store, Budget: int(m.budget())}, Evaluator: m.c.Evaluator, Groups: m.c.Groups,
-		TimeZone: m.view.Def.TimeZone, Parallelism: m.options.Parallelism, Late: m.late,
+		TimeZone: m.view.Def.TimeZone, Parallelism: m.options.Parallelism, Late: m.late, KeepDropped: true,
 	})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (m *member) openState(ctx context.Context) error {
 	m.graph, m.inputs = graph, nil
 	for _, in := range inputs {
 		r := readingOf(in)
-		m.inputs = append(m.inputs, &input{reading: r, delta: zset.New(r.Layout)})
+		m.inputs = append(m.inputs, &input{reading: r, delta: zset.New(r.Layout), mark: in.Time()})
 	}
 	return nil
 }

@@ -82,6 +82,8 @@ type Sink interface {
 	Hold(ctx context.Context, uuid string, tables map[int64]int64) error
 	// Release lets go of all that is held for the view.
 	Release(ctx context.Context, uuid string) error
+	// Dropped is what was dropped as late of the sources of a view, in the content that began at a lake snapshot.
+	Dropped(ctx context.Context, uuid string, since int64) ([]Dropped, error)
 }
 
 // Stager is a [Sink] that takes the whole first content of a view as a query.
@@ -164,6 +166,9 @@ type Change struct {
 	Generation, Epoch int64 // that must be published now
 	NextGeneration    int64
 	Frontier          catalog.Frontier
+
+	Dropped []Dropped // since the frontier that must be recorded now; recorded with the new one
+	Anew    bool      // what was dropped of another content than the frontier's counts no more
 }
 
 // Published is what became of a change.

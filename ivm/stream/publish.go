@@ -133,6 +133,7 @@ func (g *group) commitment(ctx context.Context, members []*member) (Commitment, 
 		c.Members = append(c.Members, Change{
 			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta, Staged: m.staged,
 			Generation: m.served.Generation, Epoch: m.served.Epoch, NextGeneration: m.generation, Frontier: g.frontier(m),
+			Dropped: m.record(), Anew: m.fresh && m.marked(),
 		})
 	}
 	return c, nil
@@ -149,6 +150,7 @@ func (g *group) committed(members []*member, at []point, done []Published, took 
 		m.sent, m.mending = nil, false
 		m.served = point{Generation: done[i].Generation, Epoch: done[i].Epoch, Frontier: at[i].Frontier, Clock: at[i].Clock, Published: done[i].Snapshot}
 		m.recorded, m.unsaid = at[i].Frontier, m.frontier != at[i].Frontier
+		m.recordedUpTo(at[i].Frontier)
 		m.figures.published(m, at[i], took)
 		snapshot = max(snapshot, done[i].Snapshot)
 	}
@@ -204,6 +206,9 @@ func (g *group) frontier(m *member) catalog.Frontier {
 		return g.c.upstream(id)
 	})
 	f.Clock = m.clock
+	if m.marked() {
+		f.Marks, f.Since = m.marksOf(), m.begun
+	}
 	return f
 }
 
@@ -260,16 +265,33 @@ func (g *group) refused(ctx context.Context, members []*member, err error) (agai
 	return false, nil
 }
 
-// reflect makes frontiers known that have moved without output.
+// reflect makes frontiers known that have moved without output, now and then.
 func (g *group) reflect(ctx context.Context) error {
-	var moved []Change
-	still := slices.DeleteFunc(g.still(), func(m *member) bool { return m.recorded == m.frontier })
-	if !slices.ContainsFunc(still, func(m *member) bool { return m.unsaid && time.Since(m.reflectedAt) >= reflectEvery }) {
+	if !slices.ContainsFunc(g.moved(), func(m *member) bool { return m.unsaid && time.Since(m.reflectedAt) >= reflectEvery }) {
 		return nil
 	}
+	return g.reflectNow(ctx)
+}
+
+// moved are the members whose frontier could be made known.
+func (g *group) moved() []*member {
+	return slices.DeleteFunc(g.still(), func(m *member) bool { return m.recorded == m.frontier })
+}
+
+// reflectDropped makes the frontiers of members known that have dropped late changes: what is not recorded is to come again.
+func (g *group) reflectDropped(ctx context.Context) error {
+	if g.aloft != nil || !slices.ContainsFunc(g.moved(), (*member).unrecorded) {
+		return nil
+	}
+	return g.reflectNow(ctx)
+}
+
+func (g *group) reflectNow(ctx context.Context) error {
+	var moved []Change
+	still := g.moved()
 	// All of them: who reads a view is behind what it shows, unless it is told too.
 	for _, m := range still {
-		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m)})
+		moved = append(moved, Change{View: m.view.Name(), UUID: m.view.UUID, Generation: m.served.Generation, Epoch: m.served.Epoch, Frontier: g.frontier(m), Dropped: m.record()})
 	}
 	err := g.c.Sink.Reflect(ctx, moved)
 	if code := fault.CodeOf(err); code == fault.RefreshConflict || code == fault.Fenced {
@@ -283,6 +305,7 @@ func (g *group) reflect(ctx context.Context) error {
 	for _, m := range still {
 		m.recorded, m.reflectedAt, m.unsaid = m.frontier, now, false
 		m.served.Frontier, m.served.Clock = m.frontier, m.clock
+		m.recordedUpTo(m.frontier)
 	}
 	return nil
 }

@@ -101,6 +101,9 @@ func (m *member) step(ctx context.Context, l *leap) error {
 	m.unsaid = m.unsaid || len(l.touched) > 0
 	m.frontier, m.clock = l.to, max(m.clock, l.clock)
 	m.published = max(m.published, l.published)
+	if work {
+		m.drop()
+	}
 	return nil
 }
 

@@ -104,6 +104,11 @@ func (o Results) steps(c stream.Commitment) (*bundle, error) {
 				return nil, err
 			}
 		}
+		if m.Anew || len(m.Dropped) > 0 {
+			st.pub.Also = append(st.pub.Also, func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
+				return o.s.Store.AddDropped(ctx, tx, m)
+			})
+		}
 		b.steps[i] = st
 	}
 	if len(b.steps) > 0 {

@@ -97,6 +97,11 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 					return err
 				}
 			}
+			if n > 0 && (c.Anew || len(c.Dropped) > 0) {
+				if err := o.s.Store.AddDropped(ctx, tx, c); err != nil {
+					return err
+				}
+			}
 			any = any || n > 0
 		}
 		if !any {
@@ -104,6 +109,11 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 		}
 		return o.s.Store.Touch(ctx, tx) // no snapshot says that what is known of the views is old
 	})
+}
+
+// Dropped is what was dropped as late of the sources of a view.
+func (o Results) Dropped(ctx context.Context, uuid string, since int64) ([]stream.Dropped, error) {
+	return o.s.Store.Dropped(ctx, uuid, since)
 }
 
 // unpublished says why there is nothing published as a change says that it is: something else is, or the view is gone, which is no error.

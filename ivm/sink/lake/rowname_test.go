@@ -7,6 +7,11 @@ import (
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
+const (
+	doubleNaN = 0x7ff8000000000000
+	floatNaN  = 0x7fc00000
+)
+
 // Rows are named by all they have, but for the sign of a zero and what a NaN has.
 func TestRowNames(t *testing.T) {
 	types := []string{"DOUBLE", "FLOAT", "VARCHAR", "STRUCT(a DOUBLE, b MAP(FLOAT, DOUBLE[]))"}
