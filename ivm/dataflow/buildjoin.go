@@ -97,6 +97,11 @@ func (b *builder) join(n *plan.Join, output []int, sums [2]bool) (int, error) {
 					return nil, err
 				}
 			}
+		} else if i != nil && i.KeyClosing != nil { // without others, every condition is a key
+			if spec.KeyClosing.Floor, err = b.least(i.KeyClosing.Floors); err != nil {
+				return nil, err
+			}
+			spec.KeyClosing.Field = i.KeyClosing.Condition
 		}
 		return NewJoin(name, spec, t)
 	})

@@ -42,6 +42,8 @@ type JoinSpec struct {
 	Compared  int
 	// Closings say when rows of the left and of the right can go; nil is never. They need a predicate.
 	Closings [2]*JoinClosing
+	// KeyClosing says when keys can go; without a floor it is never. It needs that there is no predicate.
+	KeyClosing KeyClosing
 	// Sums say of each side that whoever reads the output reads nothing but sums and counts of its fields that are in the output. Those
 	// have wider types there, and rows of the side may be replaced by others that have the same sums. It needs Output, and joins of pairs
 	// without predicate.

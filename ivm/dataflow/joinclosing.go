@@ -174,6 +174,20 @@ func (t *timeline) ref() state.Ref {
 }
 
 func (t *timeline) add(time uint64, r []uint64, h *row.Heap, w int64) {
+	t.place(time, r)
+	t.table.Add(t.ref(), t.row, h, w)
+}
+
+// set adds a row unless it is there.
+func (t *timeline) set(time uint64, r []uint64, h *row.Heap) {
+	t.place(time, r)
+	if ref := t.ref(); t.table.Weight(ref, t.row, h) == 0 {
+		t.table.Add(ref, t.row, h, 1)
+	}
+}
+
+// place makes the entry of a row.
+func (t *timeline) place(time uint64, r []uint64) {
 	clear(t.row[:t.entry.Nulls])
 	t.row[t.entry.Off[0]] = signed.word(time)
 	copy(t.row[t.entry.Off[0]+1:], r[t.of.Nulls:]) // the fields lie alike, further on
@@ -182,7 +196,6 @@ func (t *timeline) add(time uint64, r []uint64, h *row.Heap, w int64) {
 			t.entry.SetNull(t.row, i+1)
 		}
 	}
-	t.table.Add(t.ref(), t.row, h, w)
 }
 
 // back is an entry's row, valid until the next call.

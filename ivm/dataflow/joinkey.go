@@ -24,6 +24,7 @@ import (
 // rules are one another's mirror image.
 //
 // A row whose key has a NULL that equals nothing has no partner, now or later: it passes through, and there is no state of it.
+// A key behind the watermarks of both sides changes nothing any more and is let go (joinkeyclosing.go).
 type keyJoin struct {
 	sides [2]side
 	rules [2]rule
@@ -31,6 +32,7 @@ type keyJoin struct {
 	asm   *assembler
 	cur   state.Cursor
 	other state.Cursor
+	ends  *keyEnds // nil: keys stay
 }
 
 func newKeyJoin(name string, s JoinSpec, t Tables) (Loader, error) {
@@ -44,6 +46,9 @@ func newKeyJoin(name string, s JoinSpec, t Tables) (Loader, error) {
 	// Rows of which nothing is given are counted.
 	if err := j.sides[0].open(name+".left", s.Left, s.NullSafe, len(inputs[0].Types) == 0, t); err != nil {
 		return nil, err
+	}
+	if s.KeyClosing.Floor != nil {
+		j.ends = newKeyEnds(s.KeyClosing, s.Left.Keys.Layout())
 	}
 	return j, j.sides[1].open(name+".right", s.Right, s.NullSafe, !j.pairs || len(inputs[1].Types) == 0, t)
 }
@@ -102,6 +107,9 @@ func (j *keyJoin) Step(ctx context.Context, e *Epoch, in []*zset.Batch, out *zse
 			return err
 		}
 	}
+	if j.ends != nil {
+		j.ends.letGo(ctx, &j.sides)
+	}
 	return stores(j.sides[0].table, j.sides[1].table)
 }
 
@@ -118,6 +126,9 @@ func (j *keyJoin) port(ctx context.Context, e *Epoch, n int, in *zset.Batch, out
 		j.meet(n, out)
 	}
 	s.take()
+	if j.ends != nil {
+		j.ends.note(s)
+	}
 	if r := j.rules[1-n]; r.watched() {
 		s.flipped(func(i int, now bool) {
 			if ref := s.others[i]; ref != state.None {

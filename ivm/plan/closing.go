@@ -43,3 +43,26 @@ func floorsOf(e Expr, in *Info) []Floor {
 	}
 	return out
 }
+
+// KeyClosing says when a key of a join by equality can meet nothing any more: when one of its fields, which follows the watermarks of both
+// sides, is behind both.
+type KeyClosing struct {
+	Condition int     // the field's place among the conditions
+	Floors    []Floor // what is known of it, by both sides
+}
+
+// deriveKeyClosing finds two equal times that both follow their side's watermark.
+func deriveKeyClosing(i *Info, n *Join, l, r *Info) {
+	if n.Kind != Inner && n.Kind != Left && n.Kind != Full && n.Kind != Semi && n.Kind != Anti || l.Watermark < 0 || r.Watermark < 0 {
+		return
+	}
+	for k, c := range n.Conditions {
+		if c.Op != Equal && c.Op != NotDistinct || !c.Left.Result().Equal(c.Right.Result()) {
+			continue
+		}
+		if _, ok := Ticks(c.Left.Result(), 0); ok && followsWatermark(c.Left, l.Watermark) && followsWatermark(c.Right, r.Watermark) {
+			i.KeyClosing = &KeyClosing{k, append(floorsOf(c.Left, l), floorsOf(c.Right, r)...)}
+			return
+		}
+	}
+}

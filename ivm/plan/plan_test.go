@@ -121,7 +121,7 @@ func TestStreamsNeedWindows(t *testing.T) {
 		{"the last ten", &TopK{Input: scan(clicks), Order: []OrderItem{{Expr: col(1, "ts", "TIMESTAMP"), Desc: true}}, Limit: 10, Pos: NoPosition}, true, ""},
 		{"a join without end", &Join{Kind: Inner, Left: scan(clicks), Right: scan(source("t", "a BIGINT")), Conditions: []Condition{{who[0], col(0, "a", "BIGINT"), Equal}}, Pos: NoPosition}, false, ""},
 		{"groups of the recent ones", count(&Temporal{Input: scan(clicks), Bounds: []ClockBound{{Row: &Cast{typed("TIMESTAMPTZ"), false, col(1, "ts", "TIMESTAMP")}, Op: Greater, At: &Clock{typed("TIMESTAMPTZ")}, Monotone: true}}, Pos: NoPosition}, who, "who"), true, ""},
-		{"windows over a join of equal times", count(&Join{Kind: Inner, Left: scan(clicks), Right: scan(clicks), Conditions: []Condition{{col(1, "ts", "TIMESTAMP"), col(1, "ts", "TIMESTAMP"), Equal}}, Pos: NoPosition}, []Expr{bucket(1, "ts")}, "w"), false, "time_bucket"},
+		{"windows over a join of equal times", count(&Join{Kind: Inner, Left: scan(clicks), Right: scan(clicks), Conditions: []Condition{{col(1, "ts", "TIMESTAMP"), col(1, "ts", "TIMESTAMP"), Equal}}, Pos: NoPosition}, []Expr{bucket(1, "ts")}, "w"), true, "time_bucket"},
 		{"windows over a join of other rows", count(&Join{Kind: Inner, Left: scan(clicks), Right: scan(source("t", "a BIGINT")), Conditions: []Condition{{who[0], col(0, "a", "BIGINT"), Equal}}, Pos: NoPosition}, []Expr{bucket(1, "ts")}, "w"), false, ""},
 		{"windows over the first of all times", count(&TopK{Input: scan(clicks), Order: []OrderItem{{Expr: col(0, "who", "BIGINT")}}, Limit: 10, Pos: NoPosition}, []Expr{bucket(1, "ts")}, "w"), true, ""},
 	} {

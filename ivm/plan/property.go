@@ -37,6 +37,7 @@ type Info struct {
 	Watermark  int         // the output column that the watermark follows, or -1
 	Floors     []Floor     // what is known of that column
 	Closings   [2]*Closing // of a join's sides; nil: rows may always meet others
+	KeyClosing *KeyClosing // of a join by equality alone; nil: keys may always meet others
 	Windowed   bool        // state is let go as the watermark passes
 	Bounded    bool        // the state stays bounded when the input has no end
 	Partition  []Expr      // over the (left) input: rows that meet have these equal; nil with a state: all rows meet
@@ -290,8 +291,10 @@ func deriveJoin(i *Info, n *Join, l, r *Info) {
 		i.Output = Retract
 	}
 	deriveJoinWatermark(i, n, l, r)
-	if hasInequality(n) { // without one, state is kept by keys
+	if hasInequality(n) || n.Residual != nil {
 		deriveClosings(i, n, l, r)
+	} else { // state is kept by keys
+		deriveKeyClosing(i, n, l, r)
 	}
 	var atLeft, atRight []int
 	for _, c := range n.Conditions {

@@ -93,7 +93,7 @@ func (i *Info) stateOf(in []*Info) {
 			}
 		}
 	}
-	if i.State != Stateless && (i.Windowed || i.Closings[0] != nil && i.Closings[1] != nil) {
+	if i.State != Stateless && (i.Windowed || i.KeyClosing != nil || i.Closings[0] != nil && i.Closings[1] != nil) {
 		i.StateBound, i.Bounded = i.StateBound+" not before the watermark", true
 	}
 }
