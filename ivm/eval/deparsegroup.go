@@ -82,7 +82,7 @@ func WindowSQL(w *plan.Window, f plan.WindowFunc, partition, place string) (stri
 
 // unframed functions see the whole partition, whatever frame is written.
 var unframed = map[string]bool{"row_number": true, "ntile": true, "lag": true, "lead": true, "rank": true, "dense_rank": true,
-	"rank_dense": true, "percent_rank": true, "cume_dist": true}
+	"rank_dense": true, "percent_rank": true, "cume_dist": true, "fill": true}
 
 // byPlace says that the function tells rows apart that the order does not. Its peers are of no meaning then.
 func byPlace(f plan.WindowFunc) bool {
