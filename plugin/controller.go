@@ -41,8 +41,7 @@ func (c *controller) Info(context.Context, *control.InfoRequest) (*control.InfoR
 }
 
 func (c *controller) info() *control.InfoResponse {
-	now, _, _ := c.state.get()
-	out := &control.InfoResponse{Version: c.c.Version, Pid: int64(os.Getpid()), StartedAt: c.began.UnixMicro(), State: now}
+	out := &control.InfoResponse{Version: c.c.Version, Pid: int64(os.Getpid()), StartedAt: c.began.UnixMicro(), State: c.state.get().at}
 	if s := c.open(); s != nil {
 		about := s.About()
 		out.Options, out.ServerId, out.Address = about.Options, about.ServerID, about.Address
@@ -77,15 +76,14 @@ func (c *controller) Configure(ctx context.Context, r *control.ConfigureRequest)
 	return &control.ConfigureResponse{Info: c.info()}, nil
 }
 
-// Health gives the state, now and whenever it changes.
+// Health gives the state now, and each that follows.
 func (c *controller) Health(_ *control.HealthRequest, out grpc.ServerStreamingServer[control.HealthResponse]) error {
-	for {
-		now, reason, changed := c.state.get()
-		if err := out.Send(&control.HealthResponse{State: now, Reason: reason}); err != nil {
+	for now := c.state.get(); ; now = now.next {
+		if err := out.Send(&control.HealthResponse{State: now.at, Reason: now.reason}); err != nil {
 			return err
 		}
 		select {
-		case <-changed:
+		case <-now.over:
 		case <-out.Context().Done():
 			return out.Context().Err()
 		}

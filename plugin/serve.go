@@ -109,7 +109,7 @@ const (
 // await waits for the first reason to end.
 func (c *controller) await(ctx context.Context, served, orphaned <-chan struct{}) ending {
 	for {
-		_, _, changed := c.state.get()
+		over := c.state.get().over
 		select {
 		case <-served:
 			return byHost
@@ -119,14 +119,14 @@ func (c *controller) await(ctx context.Context, served, orphaned <-chan struct{}
 			return byOrphan
 		case <-c.failed():
 			return byFailure
-		case <-changed: // a lake may have been opened
+		case <-over: // a lake may have been opened
 		}
 	}
 }
 
 // failed is closed when the lake has ended without having been drained.
 func (c *controller) failed() <-chan struct{} {
-	if now, _, _ := c.state.get(); now != control.State_STATE_SERVING {
+	if c.state.get().at != control.State_STATE_SERVING {
 		return nil
 	}
 	return c.ended()

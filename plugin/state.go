@@ -8,26 +8,35 @@ import (
 
 // state is where a sidecar stands, for those who wait for it to change.
 type state struct {
-	mu      sync.Mutex
-	now     control.State
-	reason  string
-	changed chan struct{} // closed at the next change
+	mu  sync.Mutex
+	now *standing
 }
 
-func newState() *state { return &state{now: control.State_STATE_WAITING, changed: make(chan struct{})} }
+// standing is where a sidecar stands until it goes on. Who waits comes by each one, however late it looks.
+type standing struct {
+	at     control.State
+	reason string
+	over   chan struct{} // closed when next is there
+	next   *standing
+}
+
+func newState() *state {
+	return &state{now: &standing{at: control.State_STATE_WAITING, over: make(chan struct{})}}
+}
 
 // set goes to a state.
 func (s *state) set(to control.State, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.reason = to, reason
-	close(s.changed)
-	s.changed = make(chan struct{})
+	was := s.now
+	s.now = &standing{at: to, reason: reason, over: make(chan struct{})}
+	was.next = s.now
+	close(was.over)
 }
 
-// get is the state, and a channel that is closed when it is no longer that.
-func (s *state) get() (control.State, string, <-chan struct{}) {
+// get is the state as it is now.
+func (s *state) get() *standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now, s.reason, s.changed
+	return s.now
 }

@@ -36,7 +36,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		{"no binary", func(o *plugin.Options) { o.Binary = filepath.Join(t.TempDir(), "nothing") }, fault.SidecarMissing},
 		{"no program", func(o *plugin.Options) { o.Binary = file }, fault.SidecarMissing},
 		{"another checksum", func(o *plugin.Options) { o.SHA256 = make([]byte, 32) }, fault.SidecarChanged},
-		{"another version", func(o *plugin.Options) { o.Binary = script(t, "echo '1|99|unix|/nowhere|grpc|'; sleep 1") }, fault.SidecarIncompatible},
+		{"another version", func(o *plugin.Options) { o.Binary = script(t, "echo '1|99|unix|/nowhere|grpc|'; exec sleep 60") }, fault.SidecarIncompatible},
 		{"something else", func(o *plugin.Options) { o.Binary = script(t, "echo hello") }, fault.SidecarGone},
 		{"it ends at once", func(o *plugin.Options) { o.Binary = script(t, "exit 3") }, fault.SidecarGone},
 		{"it says nothing", func(o *plugin.Options) {
