@@ -107,11 +107,15 @@ func TestProgressIsDrawnOnATerminalOnly(t *testing.T) {
 	}
 }
 
-// What ends at once flashes nothing, and rows that are too wide are still readable.
+// bars are the progress of a statement that took a while, drawn again and again and taken away.
+var bars = regexp.MustCompile(`(\r\x1b\[K\[[^\r\n]*)+\r\x1b\[K`)
+
+// Rows that are too wide are still readable.
 func TestRowsFitTheTerminal(t *testing.T) {
 	s := start(t)
 	const sql = "CREATE TABLE t (i INTEGER); CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM t; SHOW MATERIALIZED VIEWS; SELECT 1 AS a, 2 AS b"
 	shown, code := openWide(t, 80, "sql", s.Flight, "-c", sql).end()
+	shown = bars.ReplaceAllString(shown, "")
 	if code != 0 || !regexp.MustCompile(`schema_name: +main\r\nview_name: +v\r\n`).MatchString(shown) || !strings.Contains(shown, "(1 row)\r\na  b\r\n-  -\r\n1  2\r\n") {
 		t.Errorf("exit code %d, %q", code, shown)
 	}

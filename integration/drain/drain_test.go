@@ -100,20 +100,17 @@ func TestWhatRunsMayFinish(t *testing.T) {
 }
 
 // cut ends a server, by what end does after SIGTERM, while a call and a polled statement insert for ever and a job refreshes.
-func cut(t *testing.T, grace string, end func(*process.Server)) {
+func cut(t *testing.T, grace string, end func(s *process.Server, polled *process.Handle)) {
 	l := newLake(t)
 	s := l.start(t, grace)
 	c := s.Connect(t)
 	c.Must(t, "CREATE TABLE target (n BIGINT)")
-	c.Must(t, "CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM range(20000) a(i), range(10000) b(j) WHERE (i * j) % 7 = 1 WITH NO DATA")
+	c.Must(t, "CREATE MATERIALIZED VIEW v AS "+while+" WITH NO DATA")
 	polled := submit(t, s.Connect(t), "INSERT INTO target "+endless)
 	call := background(t, s.Connect(t), "INSERT INTO target "+endless)
 	job := submit(t, s.Connect(t), "REFRESH MATERIALIZED VIEW v")
 	terminate(t, s)
-	if err := polled.Poll(t.Context()); err != nil || polled.Status.State != "RUNNING" {
-		t.Errorf("the polled statement while the server drains: %s %v", polled.Status.State, err)
-	}
-	end(s)
+	end(s, polled)
 	if r := <-call; r.err == nil {
 		t.Errorf("the call that was cut off answers %v", r.rows)
 	}
@@ -141,9 +138,14 @@ func cut(t *testing.T, grace string, end func(*process.Server)) {
 }
 
 func TestASecondSignalForces(t *testing.T) {
-	cut(t, "5m", func(s *process.Server) { s.Signal(syscall.SIGTERM) })
+	cut(t, "5m", func(s *process.Server, polled *process.Handle) {
+		if err := polled.Poll(t.Context()); err != nil || polled.Status.State != "RUNNING" {
+			t.Errorf("the polled statement while the server drains: %s %v", polled.Status.State, err)
+		}
+		s.Signal(syscall.SIGTERM)
+	})
 }
 
 func TestTheGraceEnds(t *testing.T) {
-	cut(t, "500ms", func(*process.Server) {})
+	cut(t, "500ms", func(*process.Server, *process.Handle) {})
 }

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // endless is a query that nothing but its cancellation ends within a test's life.
 const endless = "SELECT count(*) AS n FROM range(300000) a(i), range(300000) b(j) WHERE (i * j) % 7 = 9"
 
-// while is a query of about a second.
-const while = "SELECT count(*) AS n FROM range(10000) a(i), range(10000) b(j) WHERE (i * j) % 7 = 1"
+// while is a query of some seconds: it runs for longer than this test may be held up while it looks, and it ends.
+const while = "SELECT count(*) AS n FROM range(30000) a(i), range(30000) b(j) WHERE (i * j) % 7 = 1"
 
 type lake string
 
