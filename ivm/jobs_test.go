@@ -370,13 +370,9 @@ func TestTakeOver(t *testing.T) {
 
 	stuck.pass <- nil // one wakes up, with complete files of its own
 	two.exec(`INSERT INTO t VALUES (77, 77)`)
-	for range 300 { // its scheduler or the other's refreshes w
-		if r := two.run(`SHOW MATERIALIZED VIEW w`)[0]; r["state"] == "READY" {
-			break
-		}
-		two.pause()
-	}
-	two.matches("lake.main.w", totals)
+	two.until("its scheduler or the other's refreshes w", func() bool {
+		return two.run(`SHOW MATERIALIZED VIEW w`)[0]["state"] == "READY" && two.difference("lake.main.w", totals) == "0"
+	})
 	one.stop()
 	if got := two.run(`SHOW MATERIALIZED VIEW v`)[0]["generation"]; got != generation {
 		t.Errorf("the dead server published: generation %s, before %s", got, generation)

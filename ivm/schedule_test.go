@@ -12,7 +12,7 @@ import (
 // until waits for a condition, looking after every commit.
 func (s *server) until(what string, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(10 * time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("never: %s", what)
@@ -88,7 +88,7 @@ func TestScheduleAcrossRestarts(t *testing.T) {
 	s := start(t, place, options{})
 	s.exec(`CREATE TABLE t (k INTEGER, v BIGINT)`, `INSERT INTO t VALUES (1, 1)`)
 	s.run(`CREATE MATERIALIZED VIEW v WITH (refresh_interval = '1 hour') AS ` + totals)
-	s.run(`CREATE MATERIALIZED VIEW w WITH (refresh_cron = '@hourly', refresh_timezone = 'Europe/Berlin') AS ` + totals)
+	s.run(`CREATE MATERIALIZED VIEW w WITH (refresh_cron = '0 4 1 1 *', refresh_timezone = 'Europe/Berlin') AS ` + totals)
 	s.run(`CREATE MATERIALIZED VIEW gone WITH (refresh_interval = '1 hour') AS ` + totals)
 	s.exec(`INSERT INTO t VALUES (2, 2)`)
 	s.run(`DROP MATERIALIZED VIEW gone`)
@@ -125,7 +125,7 @@ func TestScheduledFailuresShow(t *testing.T) {
 	s.run(`CREATE MATERIALIZED VIEW v WITH (refresh_interval = '0s') AS ` + totals)
 	s.exec(`DROP TABLE t`)
 	shown := func() map[string]string { return s.run(`SHOW MATERIALIZED VIEW v`)[0] }
-	s.until("the failure shows", func() bool { return shown()["failed_refreshes"] == "1" })
+	s.until("the failure shows", func() bool { return shown()["failed_refreshes"] > "0" }) // it is tried again after a while
 	if r := shown(); r["last_error"] == "" || r["next_refresh_at"] == "" || r["state"] != "READY" {
 		t.Errorf("%v", r)
 	}
