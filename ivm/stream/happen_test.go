@@ -206,7 +206,7 @@ func (m *mirror) upkeep(sql string) error {
 
 // maintain is a run of the server's maintenance, with no patience.
 func (m *mirror) maintain() error {
-	servers := &maintain.Servers{Store: m.lake.Store(), Lease: time.Minute}
+	servers := &maintain.Servers{Store: m.lake.Store(), Lease: time.Hour}
 	c := maintain.Config{
 		Store: m.lake.Store(), Lock: m.lake.CommitLock(), Lake: m.lake.Name(), Publisher: m.publisher, Servers: servers, Owner: m.owner,
 		Acquire: m.acquire, PublicationRetention: 1, CleanupDelay: 1, OrphanAge: 1, Flushable: m.lake.Flushable,

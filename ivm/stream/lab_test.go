@@ -66,7 +66,7 @@ func newLab(t testing.TB, kind laketest.Kind, change ...func(*lab)) *lab {
 	l.must(err)
 	l.rows, err = store.Open(l.ctx, l.lake.Store())
 	l.must(err)
-	servers := &maintain.Servers{Store: l.lake.Store(), Lease: time.Minute}
+	servers := &maintain.Servers{Store: l.lake.Store(), Lease: time.Hour}
 	l.owner, err = servers.Register(l.ctx, l.lake.ServerID(), "test")
 	l.must(err)
 	l.sink = lakesink.New(lakesink.Config{Lake: l.lake, Store: l.rows, Publisher: l.publisher, Fence: func() publish.Fence { return l.owner }})

@@ -46,7 +46,7 @@ func TestFilesStayFew(t *testing.T) {
 				if i%25 == 24 {
 					_, err := maintain.New(maintain.Config{
 						Store: l.lake.Store(), Lock: l.lake.CommitLock(), Lake: l.lake.Name(), Publisher: l.publisher, Owner: l.owner, Log: slog.New(slog.DiscardHandler),
-						Servers: &maintain.Servers{Store: l.lake.Store(), Lease: time.Minute}, Acquire: l.acquire, FlushRows: 100, MergeFiles: 8,
+						Servers: &maintain.Servers{Store: l.lake.Store(), Lease: time.Hour}, Acquire: l.acquire, FlushRows: 100, MergeFiles: 8,
 					}).RunOnce(l.ctx)
 					l.must(err)
 					most = max(most, l.files("a"))

@@ -18,7 +18,7 @@ import (
 // server makes another server of the lab's lake, which lives as long as live says so.
 func (l *lab) server(id string, live map[string]bool) *stream.Supervisor {
 	l.t.Helper()
-	owner, err := (&maintain.Servers{Store: l.lake.Store(), Lease: time.Minute}).Register(l.ctx, id, "test")
+	owner, err := (&maintain.Servers{Store: l.lake.Store(), Lease: time.Hour}).Register(l.ctx, id, "test")
 	l.must(err)
 	sink := lakesink.New(lakesink.Config{Lake: l.lake, Store: l.rows, Publisher: l.publisher, Fence: func() publish.Fence { return owner }})
 	me := func() store.Owner { return store.Owner{ServerID: owner.ServerID, Fence: owner.Epoch} }
