@@ -37,11 +37,13 @@ def test_a_notebook(tmp_path):
     cells += [
         'db.explain_streaming("SELECT store FROM orders")',
         'await (await (await vega_flight.connect_async("./lake")).sql("SELECT 42")).scalar()',
-        'db.create_materialized_view("slow", query="SELECT count(*) AS n FROM range(240000000) r(i) WHERE sqrt(i) % 7 < 1")',
+        'db.create_materialized_view("slow", query="SELECT count(*) AS n FROM range(1500000000) r(i) WHERE sqrt(i) % 7 < 1")',
         "db.close()",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    nbclient.NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(
+        book, timeout=600, startup_timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     outputs = [json.dumps(cell["outputs"]) for cell in book.cells]
     assert "text/html" in outputs[-4]
     assert "<table>" in outputs[-4]

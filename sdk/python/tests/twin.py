@@ -29,7 +29,7 @@ class Loop:
         async def wait() -> Any:
             return await awaitable
 
-        return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(120)
+        return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(600)
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
