@@ -122,13 +122,24 @@ func (e *Engine) alterOwner(ctx context.Context, c Caller, s *ddl.AlterOwner) er
 	return e.alter(ctx, c, target{s.Name, s.NameOffset, s.Streaming}, func(v *catalog.View) (catalog.Row, error) {
 		row := v.Row
 		row.Owner = s.Owner
-		return row, nil
+		return row, e.mayOwn(s.Owner)
 	})
+}
+
+// mayOwn refuses to give a view to somebody who is not there: nobody but an administrator could do anything with it.
+func (e *Engine) mayOwn(user string) error {
+	if e.c.Barred == nil || e.c.Barred(user) == "" {
+		return nil
+	}
+	return fault.InvalidParameter.Newf("%s cannot own a view: nobody of that name may use this server", user).WithHint("name a user of the users file")
 }
 
 func (e *Engine) adopt(ctx context.Context, c Caller, set *catalog.Set, u *catalog.View, owner string) error {
 	if !c.Admin {
 		return fault.PermissionDenied.Newf("only an administrator adopts table %s", u.Name())
+	}
+	if err := e.mayOwn(owner); err != nil {
+		return err
 	}
 	if u.Problem != nil {
 		return u.Problem

@@ -43,6 +43,7 @@ type Config struct {
 	Keep    int                                                // ended jobs that are kept
 	KeepFor time.Duration                                      // age at which ended jobs are forgotten
 	Ended   func(job.Job)                                      // sees every ended job; may be nil
+	Barred  func(user string) string                           // says why nobody of that name may use the server, "" when somebody may; may be nil
 	Log     *slog.Logger                                       // default: none
 }
 

@@ -126,7 +126,7 @@ func openHouse(ctx context.Context, c *Config, address string, figures *metrics,
 		Binder: h.binder, Tables: h.sink, Upkeep: h.sink, Sources: h.sink, Lake: h.sink, Clock: h.sink,
 		Text: h.text, Control: rows.Control(), Streams: h.streams, Changes: h.changes,
 		Fence: func() int64 { return h.fence().Epoch }, Live: live, Commits: h.lake.Watch,
-		Workers: c.JobWorkers, Keep: c.JobHistory, KeepFor: c.JobRetention, Ended: figures.jobEnded, Log: log,
+		Workers: c.JobWorkers, Keep: c.JobHistory, KeepFor: c.JobRetention, Ended: figures.jobEnded, Barred: h.barred, Log: log,
 	})
 	if err != nil {
 		return nil, err

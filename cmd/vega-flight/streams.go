@@ -80,15 +80,20 @@ type knower interface{ Barred(user string) string }
 
 // allowed says why a view's owner may not read its sources any more.
 func (h *house) allowed(_ context.Context, v *catalog.View) error {
-	if h.users == nil {
-		return nil
-	}
-	why := h.users.Barred(v.Owner)
+	why := h.barred(v.Owner)
 	if why == "" {
 		return nil
 	}
 	return fault.PermissionDenied.Newf("%s, who owns view %s, %s", v.Owner, v.Name(), why).
 		WithHint("ALTER STREAMING MATERIALIZED VIEW %s OWNER TO somebody who may", v.Name())
+}
+
+// barred says why nobody of that name may use the server.
+func (h *house) barred(user string) string {
+	if h.users == nil {
+		return ""
+	}
+	return h.users.Barred(user)
 }
 
 // stateDir is where the state of streaming views lies: one folder for each lake and server.

@@ -193,6 +193,7 @@ func (u *Users) verifyPassword(ctx context.Context, remote, name, password strin
 	if who == nil || who.password == nil {
 		d.decoy(name).matches(password) // as long as for a user who exists
 		u.slow.failed(pair)
+		u.log.Warn("failed login", "user", name, "remote", remote)
 		return nil, errBadLogin
 	}
 	if !who.password.matches(password) {

@@ -77,6 +77,14 @@ func TestUsersOfTheOperationsPage(t *testing.T) {
 	if got := sql("--ca", found[1], "-u", "ada", "-c", jobs); got.code != 1 || !strings.Contains(got.err, "UNAUTHENTICATED") {
 		t.Errorf("a wrong password: %+v", got)
 	}
+	if got := sql("--ca", found[1], "-u", "mallory", "-c", jobs); got.code != 1 || !strings.Contains(got.err, "UNAUTHENTICATED") {
+		t.Errorf("an unknown user: %+v", got)
+	}
+	for _, user := range []string{"ada", "mallory"} {
+		if !regexp.MustCompile(`msg="failed login" user=` + user + ` remote=127\.0\.0\.1`).MatchString(s.Log()) {
+			t.Errorf("the failed login of %s is not logged:\n%s", user, s.Log())
+		}
+	}
 	for _, secret := range []string{"correct horse", "wrong horse", made[1], strings.TrimSpace(hashed.out)} {
 		if strings.Contains(s.Log(), secret) {
 			t.Errorf("the log has the secret %s", secret)
