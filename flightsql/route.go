@@ -288,14 +288,13 @@ func (x *execution) exec(ctx context.Context, a *gate.Analysis) (int64, error) {
 	}
 	rows := x.params
 	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
-		var total int64
+		m := x.many(a)
 		for _, row := range rows {
-			n, err := x.sess.lake.Exec(ctx, a, row...)
-			if err != nil {
+			if err := m.add(ctx, row); err != nil {
 				return 0, err
 			}
-			total += n
 		}
-		return total, nil
+		err := m.flush(ctx)
+		return m.total, err
 	})
 }

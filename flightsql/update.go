@@ -83,18 +83,19 @@ func (x *execution) each(ctx context.Context, r *received) (int64, error) {
 		return 0, err
 	}
 	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
-		var total int64
+		m := x.many(st.analysis)
 		for r.Next() {
 			batch := r.RecordBatch()
 			x.svc.observe.Received(batchSize(batch))
 			for row := range int(batch.NumRows()) {
-				n, err := x.sess.lake.Exec(ctx, st.analysis, argumentsOf(batch, row, columns)...)
-				if err != nil {
+				if err := m.add(ctx, argumentsOf(batch, row, columns)); err != nil {
 					return 0, err
 				}
-				total += n
+			}
+			if err := m.flush(ctx); err != nil { // the arguments are the batch's
+				return 0, err
 			}
 		}
-		return total, r.Err()
+		return m.total, r.Err()
 	})
 }
