@@ -3,6 +3,7 @@ package laketest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -101,8 +103,21 @@ func version(bin string) int {
 	return n
 }
 
+// errTaken says that somebody else has the port meanwhile.
+var errTaken = errors.New("the port is taken")
+
 // start makes a cluster and waits until it answers.
-func start(bin string) (_ *server, err error) {
+func start(bin string) (s *server, err error) {
+	for range 10 {
+		if s, err = startOn(bin); !errors.Is(err, errTaken) {
+			break
+		}
+	}
+	return s, err
+}
+
+// startOn is start on a port that is free now.
+func startOn(bin string) (_ *server, err error) {
 	s := &server{ended: make(chan struct{})}
 	if s.dir, err = os.MkdirTemp("", "laketest-postgres-"); err != nil {
 		return nil, err
@@ -136,8 +151,11 @@ func start(bin string) (_ *server, err error) {
 		return nil, err
 	}
 	go s.wait()
-	if err := s.ready(); err != nil {
+	if err := s.ready(data); err != nil {
 		_ = s.stop()
+		if strings.Contains(s.output.String(), "could not bind") {
+			err = errors.Join(err, errTaken)
+		}
 		return nil, fmt.Errorf("%w\n%s", err, s.output.String())
 	}
 	return s, nil
@@ -189,14 +207,19 @@ func (s *server) wait() {
 	close(s.ended)
 }
 
-// ready waits until the server takes connections.
-func (s *server) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+// ready waits until the server takes connections: it, and not another one that has its port.
+func (s *server) ready(data string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for {
 		c, err := pgx.Connect(ctx, s.dsn())
 		if err == nil {
-			return c.Close(ctx)
+			folder := ""
+			err = errors.Join(c.QueryRow(ctx, "SHOW data_directory").Scan(&folder), c.Close(ctx))
+			if err == nil && same(folder, data) {
+				return nil
+			}
+			err = errors.Join(err, errTaken)
 		}
 		select {
 		case <-s.ended:
@@ -206,6 +229,13 @@ func (s *server) ready() error {
 		case <-time.After(20 * time.Millisecond): // the server has no event for this
 		}
 	}
+}
+
+// same says that two paths are one folder's.
+func same(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // stop is PostgreSQL's fast shutdown.
