@@ -11,7 +11,7 @@ import (
 )
 
 // endless binds for some seconds, and nothing can interrupt it.
-const endless = "SELECT * FROM range(levenshtein(repeat('a', 40000), repeat('b', 40000)))"
+const endless = "SELECT * FROM range(levenshtein(repeat('a', 70000), repeat('b', 70000)))"
 
 // TestEndlessBinding: who waits for a statement's analysis must not make everybody wait.
 func TestEndlessBinding(t *testing.T) {
