@@ -124,6 +124,9 @@ func (c *Checkpoint) Drain(n int) (more bool) {
 	return false
 }
 
+// Waits says that Drain cannot go on until the files do; [StoreOptions.Ready] tells when.
+func (c *Checkpoint) Waits() bool { return c.w != nil && c.at < len(c.parts) && !c.w.ready() }
+
 func (p *part) done(c *Checkpoint) bool {
 	if c.w == nil {
 		return p.next == len(p.list)

@@ -63,6 +63,9 @@ func (w *fileWriter) run() {
 		if w.err == nil {
 			w.err = w.write(ops)
 		}
+		if w.s.ready != nil && w.ready() {
+			w.s.ready()
+		}
 	}
 	if w.err == nil {
 		w.err = w.close()

@@ -40,6 +40,7 @@ type Store struct {
 	number     uint16      // of the newest table
 	named      []fact      // what the next checkpoint says first: its stamp, and the numbers of tables that are new
 	runs       int         // of files that were written beside the database
+	ready      func()
 }
 
 // StoreOptions says where and how a store is.
@@ -48,6 +49,7 @@ type StoreOptions struct {
 	Stamp string // what has to be the same for a checkpoint to be of use: versions, plan
 	Cache int64  // bytes of Pebble's block cache; 0 is 16 MiB
 	FS    vfs.FS // nil: the disk
+	Ready func() // is called, in any goroutine, when a checkpoint that waits can be drained further; may be nil
 }
 
 // fact is a key that concerns all, and its value.
@@ -76,7 +78,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	cache := pebble.NewCache(o.Cache)
 	defer cache.Unref()
-	s := &Store{dir: o.Dir, fs: o.FS}
+	s := &Store{dir: o.Dir, fs: o.FS, ready: o.Ready}
 	s.opts = &pebble.Options{
 		FS: o.FS, Cache: cache, FormatMajorVersion: pebble.FormatNewest, Logger: storeLogger{}, MemTableSize: 16 << 20,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },

@@ -48,7 +48,7 @@ func (m *member) advance(ctx context.Context) (more bool, err error) {
 	}
 	if m.committed == nil {
 		if m.flight.Drain(drainRows) {
-			return true, nil
+			return !m.flight.Waits(), nil // the group is woken when it can go on
 		}
 		m.committed = make(chan error, 1)
 		go m.commit(context.WithoutCancel(ctx))
@@ -107,6 +107,9 @@ func (m *member) checkpoint(ctx context.Context) error {
 		return nil // what is not published is computed again
 	}
 	if m.flight != nil {
+		if m.committed == nil {
+			m.flight.Drain(0)
+		}
 		for m.committed == nil {
 			if _, err := m.advance(ctx); err != nil {
 				return err
