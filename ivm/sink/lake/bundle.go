@@ -423,6 +423,7 @@ func (st *step) finish(ctx context.Context, done publish.Result) {
 		}
 		return
 	}
+	r.sum = nil
 	was := *r
 	inlined := done.NextRowID > 0
 	for _, s := range done.Inserted {

@@ -9,7 +9,6 @@ import (
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/stream"
-	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // catching is why what is known is brought up to the newest snapshot.
@@ -61,6 +60,7 @@ func (r *result) follow(ctx context.Context, p *picture, how catching) error {
 		r.stand(p, how, false)
 		return nil
 	}
+	r.sum = nil
 	w := &wanted{inlined: p.came()}
 	var gone map[int64]bool
 	var doubtful []int64
@@ -218,48 +218,36 @@ func (r *result) all(ctx context.Context) error {
 	return busyTable(r.table)
 }
 
-// loadRows is how many rows are noted at once.
-const loadRows = 1 << 18
-
 // readAll forgets everything and reads the whole picture.
 func (r *result) readAll(ctx context.Context, p *picture, how catching, changed bool) error {
 	was := r.count
 	r.places.reset()
 	r.setCount(was)
-	names, entries := zset.New(nameLayout), zset.New(placeLayout)
-	n := int64(0)
-	load := func() {
-		r.refs = r.places.rows.Load(names, entries, r.refs[:0])
-		names.Reset()
-		entries.Reset()
-	}
+	n, sum := int64(0), &nameSum{}
 	var err error
 	if len(p.files)+len(p.inlined) > 0 {
+		all := note(r.places.rows)
 		err = r.read(ctx, p, nil, false, func(words []uint64, h *row.Heap, places []place, _ []int64) error {
 			for i, at := range places {
 				name := r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h)
-				k := nameLayout.Off[0]
-				key := names.AppendRow(1)
-				key[k], key[k+1] = name[0], name[1]
-				entries.AppendRow(1)[placeLayout.Off[0]] = uint64(at)
+				sum.add(name, 1)
+				all.add(name, at)
 				n++
-			}
-			if names.Len() >= loadRows {
-				load()
 			}
 			return nil
 		})
+		all.end()
 	}
 	if err != nil {
 		r.places.reset() // with nothing known, all is read the next time
 		r.setCount(was)
 		return err
 	}
-	load()
 	r.places.setFiles(p)
 	if n != p.total {
 		return fault.LakeUnreadable.Newf("the catalog counts %d rows of table %s.%s, which has %d", p.total, p.table.Schema, p.table.Name, n)
 	}
 	r.stand(p, how, changed || n != was)
+	r.sum = sum
 	return r.places.err()
 }
