@@ -20,7 +20,7 @@ var sources = []string{
 	"CREATE TABLE big (k INTEGER, g INTEGER)",
 	"INSERT INTO moves SELECT i % 20, i FROM range(500) t(i)",
 	"INSERT INTO items SELECT i, 'item ' || i FROM range(15) t(i)",
-	"INSERT INTO big SELECT i % 1000, i % 97 FROM range(60000) t(i)",
+	"INSERT INTO big SELECT i % 1000, i % 97 FROM range(140000) t(i)",
 }
 
 // view is one of the world's views. Views come after those that they read.

@@ -10,6 +10,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/catalog"
 	"github.com/vegadb/vega-flight/ivm/ddl"
 	"github.com/vegadb/vega-flight/ivm/plan"
+	"github.com/vegadb/vega-flight/ivm/refresh"
 	"github.com/vegadb/vega-flight/ivm/row"
 )
 
@@ -41,6 +42,23 @@ func (b *Binder) Plan(ctx context.Context, v *catalog.View) (*plan.Plan, error) 
 	}
 	q.SQL = "SELECT " + casts + " FROM (" + q.SQL + "\n) AS q"
 	return planner.Plan(ctx, q)
+}
+
+// Text is a stored streaming view's query over its sources as they were at a snapshot.
+func (b *Binder) Text(ctx context.Context, v *catalog.View, tables map[string]catalog.Table, at int64) (string, error) {
+	then := make([]catalog.Table, 0, len(tables))
+	for _, t := range tables {
+		then = append(then, t)
+	}
+	reads, changed, err := refresh.Follow(v.Name(), v.Sources, then)
+	if err != nil {
+		return "", err
+	}
+	if changed {
+		return "", fault.SourceChanged.Newf("a table that view %s reads was made again", v.Name())
+	}
+	t := Text{Lake: b.Lake.Name(), Parse: b.Parse}
+	return t.Read(ctx, v.Def.Query, reads, at)
 }
 
 // kept is a select list that gives a query's columns the types of the table, and says whether any is another one.

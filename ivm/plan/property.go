@@ -44,6 +44,25 @@ type Info struct {
 	Reasons    []Reason
 }
 
+// Certain says that there is one answer to the query at any state of its sources, DuckDB's: nothing in it is left to floating point, to the
+// order of equal rows, to a clock or to when rows came.
+func (p *Plan) Certain() bool {
+	for _, i := range p.Nodes {
+		if i.Choice || i.Watermark >= 0 || slices.Contains(i.Inexact, true) || slices.Contains(i.Arbitrary, true) {
+			return false
+		}
+		switch n := i.Node.(type) {
+		case *Temporal:
+			return false
+		case *Scan:
+			if n.Source.Watermark != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // describe fills in the properties of a node and all below it.
 func (p *Plan) describe(n Node, parent *Info) *Info {
 	if known := p.infos[n]; known != nil {

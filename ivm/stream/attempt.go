@@ -35,7 +35,7 @@ func (s *Supervisor) build(ctx context.Context, uuid string, number int64, k mak
 		s.tell(built{uuid: uuid, build: number, a: a, err: ctx.Err()})
 		return
 	}
-	m, err := s.c.make(ctx, k, s.targetOf(k), func(state State, r Reason) { s.tell(said{uuid, number, state, r}) })
+	m, err := s.c.make(ctx, k, s.targetOf(k), func(state State, r Reason, does *Figures) { s.tell(said{uuid, number, state, r, does}) })
 	<-s.builders
 	a.made.Store(m)
 	s.tell(built{uuid: uuid, build: number, a: a, err: err})

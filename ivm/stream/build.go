@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/vegadb/vega-flight/fault"
+	"github.com/vegadb/vega-flight/ivm/dataflow"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // place is where a member is to come to.
@@ -17,8 +19,11 @@ type place struct {
 // target says where the views that a member reads are now, or where the lake is.
 type target func(ctx context.Context) (place, error)
 
+// saying is told where a member stands that is being made, and what it has done if that is to be seen.
+type saying func(s State, r Reason, does *Figures)
+
 // make makes a member and brings it to where the views that it reads are, or to near the lake's head.
-func (c *Config) make(ctx context.Context, k making, to target, say func(State, Reason)) (*member, error) {
+func (c *Config) make(ctx context.Context, k making, to target, say saying) (*member, error) {
 	m, p, there, err := open(ctx, c, k)
 	if err != nil {
 		return nil, err
@@ -47,13 +52,13 @@ func (c *Config) make(ctx context.Context, k making, to target, say func(State, 
 		}
 	}
 	if how == Resume {
-		say(Recovering, Reason{Message: "it goes on from its last checkpoint"})
+		say(Recovering, Reason{Message: "it goes on from its last checkpoint"}, nil)
 		err = m.resume(ctx, p)
 	} else {
-		say(Backfilling, Reason{Message: "its content is computed from its sources"})
-		err = m.load(ctx, k, to, was)
+		say(Backfilling, Reason{Message: "its content is computed from its sources"}, nil)
+		err = m.load(ctx, k, to, was, say)
 	}
-	if err == nil && m.staged == nil { // what was staged is what the sources were
+	if err == nil {
 		err = m.catchUp(ctx, to)
 	}
 	if code := fault.CodeOf(err); was != nil && (code == fault.HistoryExpired || code == fault.HistoryRewritten) {
@@ -66,7 +71,7 @@ func (c *Config) make(ctx context.Context, k making, to target, say func(State, 
 		if m, _, _, err = open(ctx, c, k); err != nil {
 			return nil, err
 		}
-		if err = m.load(ctx, k, to, nil); err == nil {
+		if err = m.load(ctx, k, to, nil, say); err == nil {
 			err = m.catchUp(ctx, to)
 		}
 	}
@@ -96,7 +101,7 @@ func (c *Config) unhold(m *member) {
 
 // load computes the content of a new generation, or of one whose state is lost: then, if something counts that the sources do not show
 // any more, as it was at the frontier that the catalog knows.
-func (m *member) load(ctx context.Context, k making, to target, was *kept) error {
+func (m *member) load(ctx context.Context, k making, to target, was *kept, say saying) error {
 	at, err := to(ctx)
 	if err != nil {
 		return err
@@ -112,18 +117,24 @@ func (m *member) load(ctx context.Context, k making, to target, was *kept) error
 		m.after = k.boundary
 	}
 	m.frontier, m.published = at.frontier, at.published
-	from := at.frontier
+	since := at.frontier
 	if m.after > 0 {
-		from = min(from, m.after)
+		since = min(since, m.after)
 	}
-	if err := m.hold(ctx, point{Frontier: from, Published: at.published}); err != nil {
+	if err := m.hold(ctx, point{Frontier: since, Published: at.published}); err != nil {
 		return m.lostSince(err)
 	}
 	m.clock = max(m.c.Now().UnixMicro(), m.served.Clock)
-	if done, err := m.stage(ctx, at); done || err != nil {
-		return err
+	filled, err := m.fill(ctx, at, say)
+	if err != nil {
+		return m.lostSince(err)
 	}
-	content, err := m.graph.LoadFrom(ctx, m.clock, &contents{ctx, m, at, was})
+	var from dataflow.Contents = &contents{ctx, m, at, was}
+	whole := filled && m.graph.Whole() != nil
+	if whole {
+		from = dataflow.Nothing // it keeps nothing
+	}
+	content, err := m.graph.LoadFrom(ctx, m.clock, from)
 	if err != nil {
 		return m.lostSince(inconsistent(err))
 	}
@@ -134,10 +145,28 @@ func (m *member) load(ctx context.Context, k making, to target, was *kept) error
 	}
 	m.drop()
 	m.countLate()
-	m.pending, m.fresh = content.Take(), true
 	m.errors = m.graph.Errors()
-	m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
-	return err
+	if !filled {
+		m.pending, m.fresh = content.Take(), true
+		m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
+		return err
+	}
+	if whole {
+		return nil
+	}
+	return m.compare(ctx, content)
+}
+
+// compare makes what is published before the state was there the state's own content: rows go by what the operators say.
+func (m *member) compare(ctx context.Context, content *zset.Batch) error {
+	d, err := m.result.Difference(ctx, content)
+	if err != nil || d.Len() == 0 {
+		return err
+	}
+	m.c.Log.Warn("the first content of a streaming view has other rows than its operators give; they are put right", "view", m.name(), "rows", d.Len())
+	m.pending, m.consolidated, m.since = d.Take(), 0, time.Now()
+	m.sumUp()
+	return nil
 }
 
 // lostSince says what helps when the rows that came after the boundary cannot be known any more: nobody else knows them.

@@ -34,7 +34,6 @@ type member struct {
 
 	served  point       // what is published of the view: generation, epoch, frontier and clock
 	fresh   bool        // pending is the whole content, not a change of what is published
-	staged  Staged      // the whole content, in place of pending, which is empty then; fresh
 	delta   *zset.Batch // of the last step; the graph's
 	pending *zset.Batch
 	sent    *zset.Batch // what was pending and is being committed
@@ -145,7 +144,6 @@ func (m *member) close() error {
 		<-m.committed
 		m.committed = nil
 	}
-	errs = append(errs, m.discard())
 	if m.result != nil {
 		errs = append(errs, m.result.Close())
 	}

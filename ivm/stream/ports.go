@@ -88,8 +88,8 @@ type Sink interface {
 
 // Stager is a [Sink] that takes the whole first content of a view as a query.
 type Stager interface {
-	// Stage evaluates a query with the table's columns, and makes of its rows files that nobody sees yet.
-	Stage(ctx context.Context, r ResultSpec, query string) (Staged, error)
+	// Stage evaluates a query with the table's columns, in a session of a time zone, and makes of its rows files that nobody sees yet.
+	Stage(ctx context.Context, r ResultSpec, query, timeZone string) (Staged, error)
 }
 
 // Staged is a content that was made and is not committed.
@@ -198,4 +198,10 @@ type Views interface {
 type Planner interface {
 	// Plan plans a view's query, with columns of exactly the types of the view's table, over its sources as they were bound.
 	Plan(ctx context.Context, v *catalog.View) (*plan.Plan, error)
+}
+
+// Querier is a [Planner] that also gives a view's query as DuckDB runs it.
+type Querier interface {
+	// Text is the query over the view's sources as they were at a snapshot; tables, by uuid, are what they were called then.
+	Text(ctx context.Context, v *catalog.View, tables map[string]catalog.Table, at int64) (string, error)
 }

@@ -96,7 +96,7 @@ func (g *group) commit(ctx context.Context, members []*member) (again bool, err 
 		return g.refused(ctx, members, err)
 	}
 	for _, m := range members {
-		m.pending, m.fresh, m.staged = nil, false, nil
+		m.pending, m.fresh = nil, false
 	}
 	return false, g.committed(members, at, done, time.Since(began))
 }
@@ -131,7 +131,7 @@ func (g *group) commitment(ctx context.Context, members []*member) (Commitment, 
 			return c, err
 		}
 		c.Members = append(c.Members, Change{
-			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta, Staged: m.staged,
+			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta,
 			Generation: m.served.Generation, Epoch: m.served.Epoch, NextGeneration: m.generation, Frontier: g.frontier(m),
 			Dropped: m.record(), Anew: m.fresh && m.marked(),
 		})
@@ -183,9 +183,6 @@ func (g *group) announce(c Commitment) (ended func(done []Published)) {
 
 // change is what the table needs to show the member's result; nil for nothing.
 func (m *member) change(ctx context.Context) (*zset.Batch, error) {
-	if m.staged != nil {
-		return nil, m.result.Reload(ctx)
-	}
 	if m.pending != nil && !m.first() { // a first content may have no need of it
 		m.pending.Consolidate()
 	}

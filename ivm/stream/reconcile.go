@@ -24,6 +24,7 @@ type (
 		build  int64
 		state  State
 		reason Reason
+		does   *Figures // nil: nothing yet that is to be seen
 	}
 	stalled struct {
 		m   *member
@@ -49,6 +50,9 @@ func (s *Supervisor) hear(ctx context.Context, n any) {
 	case said:
 		if sl := s.slots[n.uuid]; sl != nil && sl.build == n.build && sl.phase == Building {
 			sl.say(n.state, n.reason)
+			if n.does != nil {
+				sl.figures = n.does
+			}
 		}
 	case stalled:
 		if sl := s.slots[n.m.view.UUID]; sl != nil && sl.live == n.m {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/vegadb/vega-flight/ducklake/duck"
+	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/ducklake/publish"
 	"github.com/vegadb/vega-flight/fault"
@@ -22,7 +22,7 @@ type content struct {
 }
 
 // Stage evaluates a query into files of a view's table.
-func (o Results) Stage(ctx context.Context, spec stream.ResultSpec, query string) (stream.Staged, error) {
+func (o Results) Stage(ctx context.Context, spec stream.ResultSpec, query, timeZone string) (stream.Staged, error) {
 	var table metadata.TableInfo
 	if err := o.s.db.View(ctx, func(tx metadata.Tx) (err error) {
 		table, err = tableOf(ctx, tx, spec.Table.ID, spec.Table.Name.String())
@@ -31,12 +31,15 @@ func (o Results) Stage(ctx context.Context, spec stream.ResultSpec, query string
 		return nil, err
 	}
 	out := &content{s: o.s, job: uuid.NewString()}
-	err := o.s.reading(ctx, func(c *duck.Conn) (err error) {
-		out.files, err = o.s.Publisher.Stage(ctx, c, publish.StageSpec{Table: table, Query: query, JobID: out.job, Owner: o.s.Fence()}, nil)
-		return err
-	})
+	conn, release, err := o.s.Lake.Acquire(ctx, ducklake.Aside(timeZone))
 	if err != nil {
 		return nil, err
+	}
+	defer release()
+	ctx, why, leave := o.s.Lake.Bounded(ctx)
+	defer leave()
+	if out.files, err = o.s.Publisher.Stage(ctx, conn, publish.StageSpec{Table: table, Query: query, JobID: out.job, Owner: o.s.Fence()}, nil); err != nil {
+		return nil, evaluation(why(err))
 	}
 	return out, nil
 }
