@@ -3,7 +3,9 @@ package stream_test
 import (
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 )
@@ -24,10 +26,26 @@ func (l *lab) epochs() (n int64) {
 	return n
 }
 
+// heap is how much of it is in use.
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// busy is for how long this process has had a processor.
+func (l *lab) busy() time.Duration {
+	l.t.Helper()
+	var u syscall.Rusage
+	l.must(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 func TestQuietViewsCostNothing(t *testing.T) {
 	l := newLab(t, laketest.DuckDB)
 	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o SELECT i, i FROM range(1000) r(i)", "CREATE TABLE other (id BIGINT)")
-	before := runtime.NumGoroutine()
+	before, free := runtime.NumGoroutine(), heap()
 	for i := range crowd {
 		l.view(fmt.Sprintf("v%d", i), fmt.Sprintf("SELECT v %% 10 AS k, count(*) AS n, sum(v) AS s FROM o WHERE id %% %d = 0 AND v >= 0 GROUP BY 1", i+1))
 	}
@@ -38,8 +56,28 @@ func TestQuietViewsCostNothing(t *testing.T) {
 		t.Errorf("%d views have %d goroutines", crowd, goroutines)
 	}
 
-	// What others do is none of their concern.
+	if used := heap() - free; used > 4<<20*crowd {
+		t.Errorf("%d views have %d MiB of the heap", crowd, used>>20)
+	} else {
+		t.Logf("%d MiB of the heap for %d views", used>>20, crowd)
+	}
+
+	// While nothing happens they do next to nothing. What they do is counted in time of processors, however busy those are otherwise.
 	head, epochs := l.head(), l.epochs()
+	const quiet = 3 * time.Second
+	busy := l.busy()
+	<-time.After(quiet)
+	busy = l.busy() - busy
+	t.Logf("%s of a processor in %s", busy, quiet)
+	if busy > quiet/4 {
+		t.Errorf("%d quiet views have taken %s of a processor in %s", crowd, busy, quiet)
+	}
+	if l.head() != head || l.epochs() != epochs {
+		t.Errorf("they have made %d snapshots and %d steps of nothing", l.head()-head, l.epochs()-epochs)
+	}
+
+	// What others do is none of their concern.
+	head, epochs = l.head(), l.epochs()
 	for i := range 5 {
 		l.exec(fmt.Sprintf("INSERT INTO other VALUES (%d)", i))
 	}
