@@ -70,6 +70,9 @@ func (c *controller) Configure(ctx context.Context, r *control.ConfigureRequest)
 	c.mu.Lock()
 	c.service, c.options = s, maps.Clone(r.GetOptions())
 	c.mu.Unlock()
+	if c.state.get().at == control.State_STATE_DRAINING { // whoever drains is waiting, and closes it
+		return nil, statusOf(fault.Draining.Newf("the sidecar was drained while it opened the lake").WithHint("start another one"))
+	}
 	edge := s.Edge()
 	c.late.edge.Store(&edge)
 	c.state.set(control.State_STATE_SERVING, "")

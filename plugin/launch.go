@@ -73,13 +73,21 @@ func Launch(ctx context.Context, o Options) (*Sidecar, error) {
 	if err != nil {
 		return nil, err
 	}
+	var t *tie // none to a sidecar that runs already
+	if config.Cmd != nil {
+		if t, err = tied(config.Cmd); err != nil {
+			return nil, launchFault(err, o)
+		}
+	}
 	client := goplugin.NewClient(config)
 	raw, err := dispense(client)
+	t.started()
 	if err != nil {
 		client.Kill()
+		t.cut()
 		return nil, launchFault(err, o)
 	}
-	return &Sidecar{client: client, line: raw, control: control.NewControlClient(raw.conn)}, nil
+	return &Sidecar{client: client, line: raw, tie: t, control: control.NewControlClient(raw.conn)}, nil
 }
 
 func dispense(client *goplugin.Client) (*line, error) {

@@ -75,7 +75,11 @@ func Serve(ctx context.Context, c ServeConfig) error {
 		watching, stop := context.WithCancel(context.Background())
 		defer stop()
 		gone := make(chan struct{})
-		group.Go(func() { watchParent(watching, gone) })
+		if end := tieOfHost(); end != nil {
+			group.Go(func() { watchTie(watching, end, gone) })
+		} else {
+			group.Go(func() { watchParent(watching, gone) })
+		}
 		orphaned = gone
 	}
 	grace := time.Duration(0)

@@ -17,6 +17,7 @@ import (
 type Sidecar struct {
 	client  *goplugin.Client
 	line    *line
+	tie     *tie
 	control control.ControlClient
 	once    sync.Once
 }
@@ -97,4 +98,9 @@ func (s *Sidecar) Close(ctx context.Context) error {
 }
 
 // Kill ends the process: it is asked to, and killed two seconds later. What was committed is durable. It may be called again.
-func (s *Sidecar) Kill() { s.once.Do(s.client.Kill) }
+func (s *Sidecar) Kill() {
+	s.once.Do(func() {
+		s.client.Kill()
+		s.tie.cut()
+	})
+}

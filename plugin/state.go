@@ -24,11 +24,14 @@ func newState() *state {
 	return &state{now: &standing{at: control.State_STATE_WAITING, over: make(chan struct{})}}
 }
 
-// set goes to a state.
+// set goes to a state. From a drain no way leads back.
 func (s *state) set(to control.State, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.now
+	if was.at == control.State_STATE_DRAINING && to != control.State_STATE_DRAINED && to != control.State_STATE_FAILED {
+		return
+	}
 	s.now = &standing{at: to, reason: reason, over: make(chan struct{})}
 	was.next = s.now
 	close(was.over)
