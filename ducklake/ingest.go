@@ -252,13 +252,19 @@ func columnNames(columns []column) string {
 	return strings.Join(names, ", ")
 }
 
-// uncastable makes DuckDB's refusal to turn one type into another, which names the column, a fault of the request.
+// uncastable makes DuckDB's refusal to turn one type into another, which names the column, a fault of the request. Of other errors it leaves out
+// where in our statement they are.
 func uncastable(err error) error {
 	var d *duck.Error
-	if errors.As(err, &d) && strings.Contains(d.Message, "Unimplemented type for cast") {
-		text, _, _ := strings.Cut(d.Message, "\n")
+	if !errors.As(err, &d) {
+		return err
+	}
+	text, _, _ := strings.Cut(d.Message, "\n\nLINE ")
+	if strings.Contains(text, "Unimplemented type for cast") {
+		text, _, _ = strings.Cut(text, "\n")
 		return fault.InvalidParameter.Newf("%s", text)
 	}
+	d.Message, d.Position = text, fault.NoPosition
 	return err
 }
 
@@ -289,7 +295,8 @@ func (s *Session) createFrom(ctx context.Context, spec IngestSpec, replaced int6
 			}
 		}
 		insert := `INSERT INTO ` + b.name() + ` SELECT ` + strings.Join(names, `, `) + ` FROM temp.main.` + metadata.QuoteIdent(scanName)
-		return l.autocommit(ctx, c, 1, func() (int64, error) { return c.Exec(ctx, insert) })
+		n, err = l.autocommit(ctx, c, 1, func() (int64, error) { return c.Exec(ctx, insert) })
+		return n, uncastable(err)
 	})
 	l.pool.give(c)
 	if err == nil {

@@ -116,7 +116,7 @@ func (x *execution) analyse(ctx context.Context, st *step) error {
 	}
 	a, err := x.sess.lake.Analyze(ctx, st.Text)
 	if err != nil {
-		return shifted(err, st.Offset)
+		return misspelt(shifted(err, st.Offset), st.Text)
 	}
 	if n := len(a.Params); n > 0 && len(x.steps) > 1 {
 		return fault.InvalidParameter.Newf("a statement of several in one text has parameters; it must stand alone")

@@ -2,8 +2,12 @@ package flightsql
 
 import (
 	"context"
+	"errors"
+	"strings"
 
+	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
+	"github.com/vegadb/vega-flight/fault"
 )
 
 // many runs a statement for rows of parameters, for several at once where it can be written so.
@@ -37,7 +41,13 @@ func (m *many) flush(ctx context.Context) error {
 	}
 	args, n := m.args, m.n
 	m.args, m.n = m.args[:0], 0
-	return m.run(ctx, m.rows.For(n), args)
+	err := m.run(ctx, m.rows.For(n), args)
+	var d *duck.Error
+	if n > 1 && errors.As(err, &d) { // where in the text it is means nothing in the client's
+		d.Message, _, _ = strings.Cut(d.Message, "\n\nLINE ")
+		d.Position = fault.NoPosition
+	}
+	return err
 }
 
 func (m *many) run(ctx context.Context, a *gate.Analysis, args []any) error {

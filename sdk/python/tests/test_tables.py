@@ -205,3 +205,38 @@ def test_progress_bars(server, capsys):
         assert "CREATE MATERIALIZED VIEW main.v" in capsys.readouterr().err
         view.drop()
         db.drop_table("t")
+
+
+def test_an_index_with_a_name_is_a_column(db):
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index(["x", "y"], name="id"))
+    assert db.create_table("t", frame).to_list() == [{"id": "x", "a": 1}, {"id": "y", "a": 2}]
+    assert db.create_table("u", frame.rename_axis(None)).to_list() == [{"a": 1}, {"a": 2}]  # it numbers rows
+    levels = pd.MultiIndex.from_tuples([(1, "x"), (2, "y")], names=["n", "id"])
+    assert db.create_table("v", pd.DataFrame({"a": [1, 2]}, index=levels)).schema.names == ["n", "id", "a"]
+    with pytest.raises(vega_flight.InvalidInputError, match="'id'") as e:
+        db.create_table("w", frame.assign(id=3))
+    assert "reset_index" in e.value.hint
+
+
+def test_the_wrong_part_of_a_selection_is_named(db, people):
+    for select, where, words in (
+        ([("x", "age +")], None, "Invalid expression for column 'x'"),
+        (["name", ("y", "nope + 1")], None, "Invalid expression for column 'y'"),
+        (["nope"], None, "Invalid expression for column 'nope'"),
+        (None, "age >", "invalid filter"),
+        (["name"], "nope = 1", "invalid filter"),
+    ):
+        with pytest.raises(vega_flight.InvalidInputError, match=words) as e:
+            people.select(select, where=where).to_list()
+        assert e.value.code in ("SQL_ERROR", "SYNTAX_ERROR")
+    with pytest.raises(vega_flight.InvalidInputError, match="nope"):
+        people.select().order_by("nope").to_list()
+
+
+def test_rows_that_do_not_fit(db, people):
+    with pytest.raises(vega_flight.InvalidInputError) as e:
+        people.add([{"name": "x", "age": "old"}])
+    assert "'old'" in str(e.value)
+    assert "age" in str(e.value)
+    assert "vega" not in str(e.value)
+    assert people.count_rows() == 3

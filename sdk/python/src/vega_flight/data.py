@@ -52,7 +52,9 @@ def _reader(data: Data, schema: pa.Schema | None) -> pa.RecordBatchReader:
         return (data.cast(schema) if schema is not None else data).to_reader(65536)
     kind = type(data).__module__.partition(".")[0]
     if kind == "pandas":
-        return pa.Table.from_pandas(data, schema=schema, preserve_index=False).replace_schema_metadata(None).to_reader(65536)
+        return (
+            pa.Table.from_pandas(_indexed(data), schema=schema, preserve_index=False).replace_schema_metadata(None).to_reader(65536)
+        )
     if kind == "polars":
         return _reader(data.to_arrow(), schema)
     if isinstance(data, Mapping):
@@ -65,6 +67,16 @@ def _reader(data: Data, schema: pa.Schema | None) -> pa.RecordBatchReader:
     if isinstance(data, (str, os.PathLike)):
         hint = "read the file first: pyarrow.csv.read_csv(file), or pyarrow.parquet.ParquetFile(file).iter_batches()"
     raise InvalidInputError(f"rows cannot be made of a {type(data).__name__}", hint=hint)
+
+
+def _indexed(frame: Any) -> Any:
+    """The frame with the index as columns where it has names; without a name it only numbers the rows."""
+    if not any(name is not None for name in getattr(frame, "index", frame).names):
+        return frame
+    taken = [name for name in frame.index.names if name in frame.columns]
+    if taken:
+        raise InvalidInputError(f"the frame has an index and a column {taken[0]!r}", hint="reset_index(drop=True), or rename one")
+    return frame.reset_index()
 
 
 def _iterated(items: Iterator[Any], schema: pa.Schema | None) -> pa.RecordBatchReader:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from .errors import InvalidInputError, InvalidLimitError
+from .errors import InvalidExpressionError, InvalidInputError, InvalidLimitError, VegaError
 from .names import quoted
+
+if TYPE_CHECKING:
+    from .session import Session
 
 SelectArg: TypeAlias = str | Sequence[str | tuple[str, str]] | dict[str, str] | None
 """A column name, names and `(alias, SQL expression)` pairs, or a dict of such pairs; None is all columns."""
@@ -75,3 +78,33 @@ def query(source: str, select: SelectArg = None, where: str | None = None, limit
     if checked_limit(limit) is not None:
         parts.append(f"LIMIT {limit}")
     return " ".join(parts)
+
+
+_BLAMED = ("SQL_ERROR", "SYNTAX_ERROR", "STATEMENT_NOT_ALLOWED", "OBJECT_NOT_FOUND")
+
+
+def blamed(
+    error: VegaError, session: Session, source: str, columns: list[tuple[str, str]] | None, conditions: dict[str, str | None]
+) -> VegaError:
+    """Says which expression an error of the server is about, of those that were put together."""
+    if error.code not in _BLAMED:
+        return error
+    for column, expression in columns or []:
+        wrong = _refusal(session, f"SELECT {enclosed(expression)} AS {quoted(column)} FROM {source}")
+        if wrong is not None:
+            return InvalidExpressionError(f"Invalid expression for column '{column}': {wrong}", code=wrong.code, hint=wrong.hint)
+    for what, condition in conditions.items():
+        if condition is None:
+            continue
+        wrong = _refusal(session, f"SELECT 1 FROM {source} WHERE {enclosed(condition)}")
+        if wrong is not None:
+            return InvalidInputError(f"Invalid input, invalid {what}: {wrong}", code=wrong.code, hint=wrong.hint)
+    return error
+
+
+def _refusal(session: Session, sql: str) -> VegaError | None:
+    try:
+        session.schema(sql)
+    except VegaError as e:
+        return e
+    return None

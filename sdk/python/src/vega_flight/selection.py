@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from .calls import in_thread
+from .errors import VegaError
 from .result import AsyncResult, Result
-from .select import SelectArg, checked_limit, enclosed, query
+from .select import SelectArg, blamed, checked_limit, enclosed, pairs, query
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,13 @@ class Selection:
 
     def run(self) -> Result:
         """Runs it; the rows come as they are read."""
-        return self.session.query(self.sql)
+        try:
+            return self.session.query(self.sql)
+        except VegaError as e:
+            told = blamed(e, self.session, self.source, pairs(self.columns), {"filter": self.filter})
+            if told is e:
+                raise
+            raise told from e
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Reads batch by batch."""

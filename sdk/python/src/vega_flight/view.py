@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .calls import in_thread
-from .errors import InvalidExpressionError, InvalidInputError, JobFailedError, NotAViewError, VegaError
+from .errors import InvalidInputError, JobFailedError, NotAViewError, VegaError
 from .job import AsyncJob, Job, RefreshMaterializedViewResult
 from .names import Name, options, quoted
-from .select import SelectArg, enclosed, pairs, query
+from .select import SelectArg, blamed, enclosed, pairs, query
 from .session import Session
 from .subscription import AsyncSubscription, Subscription
 from .table import AsyncTable, Table, exists, missing
@@ -196,25 +196,7 @@ class Declaration:
             return error
         if not exists(session, self.source):
             return missing(str(self.source), error)
-        for column, expression in self._pairs or []:
-            wrong = _tried(session, f"SELECT {enclosed(expression)} AS {quoted(column)} FROM {self.source.sql}")
-            if wrong is not None:
-                return InvalidExpressionError(
-                    f"Invalid expression for column '{column}': {wrong}", code=wrong.code, hint=wrong.hint
-                )
-        if self._where is not None:
-            wrong = _tried(session, f"SELECT 1 FROM {self.source.sql} WHERE {enclosed(self._where)}")
-            if wrong is not None:
-                return InvalidInputError(f"Invalid input, invalid view filter: {wrong}", code=wrong.code, hint=wrong.hint)
-        return error
-
-
-def _tried(session: Session, sql: str) -> VegaError | None:
-    try:
-        session.schema(sql)
-    except VegaError as e:
-        return e
-    return None
+        return blamed(error, session, self.source.sql, self._pairs, {"view filter": self._where})
 
 
 class AsyncMaterializedView:
