@@ -200,7 +200,7 @@ def test_progress_bars(server, capsys):
         db.create_table("t", pa.table({"i": range(100000)})).add(pa.table({"i": range(5)}))
         assert "create t" in capsys.readouterr().err
         view = db.create_materialized_view(
-            "v", query="SELECT count(*) AS n FROM range(20000) a(i), range(12000) b(j) WHERE (i * j) % 7 = 1"
+            "v", query="SELECT count(*) AS n FROM range(40000) a(i), range(30000) b(j) WHERE (i * j) % 7 = 1"
         )
         assert "CREATE MATERIALIZED VIEW main.v" in capsys.readouterr().err
         view.drop()
