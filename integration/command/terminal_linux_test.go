@@ -93,7 +93,7 @@ const endless = "SELECT count(*) AS n FROM range(300000) a(i), range(300000) b(j
 
 func TestProgressIsDrawnOnATerminalOnly(t *testing.T) {
 	s := start(t)
-	const sql = "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM range(30000) a(i), range(30000) b(j) WHERE (i * j) % 7 = 1; SELECT 'done' AS word"
+	const sql = "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM range(40000) a(i), range(40000) b(j) WHERE (i * j) % 7 = 1; SELECT 'done' AS word"
 	shown, code := open(t, "sql", s.Flight, "-c", sql).end()
 	if code != 0 || !regexp.MustCompile(`\r\x1b\[K\[[#.]{30}\] +\d+ % running: \w+`).MatchString(shown) {
 		t.Errorf("exit code %d, no bar in %q", code, shown)
