@@ -87,12 +87,21 @@ func (p *Postgres) View(ctx context.Context, fn func(Tx) error) error {
 	return p.once(ctx, pgx.ReadOnly, fn)
 }
 
+// endWait bounds how long the server's answer to the end of a transaction is waited for, whatever becomes of who began it. A way to the server that
+// goes nowhere would else be waited on for ever.
+const endWait = time.Minute
+
+func ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), endWait)
+}
+
 func (p *Postgres) once(ctx context.Context, mode pgx.TxAccessMode, fn func(Tx) error) error {
 	inner, err := p.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: mode})
 	if err != nil {
 		return gone(err)
 	}
-	end := context.WithoutCancel(ctx)
+	end, stop := ending(ctx)
+	defer stop()
 	// After a commit this does nothing; on a panic of fn it still ends the transaction.
 	defer func() { _ = inner.Rollback(end) }()
 	tx := &pgTx{store: p, tx: inner}

@@ -50,7 +50,9 @@ func (r *duckReading) Close() error {
 type pgReading struct{ pgTx }
 
 func (r *pgReading) Close() error {
-	if err := r.tx.Rollback(context.Background()); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+	end, stop := ending(context.Background())
+	defer stop()
+	if err := r.tx.Rollback(end); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
 		return gone(err)
 	}
 	return nil

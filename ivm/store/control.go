@@ -20,7 +20,7 @@ func (s *Store) InsertStream(ctx context.Context, tx metadata.Tx, uuid, mode str
 		boundary = at
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO {M}vega_streams (`+streamColumns+`)
-		VALUES ($1, FALSE, NULL, 0, 1, $2, $3, '', $4, '', now(), 0, $5, 0, '', 0)`,
+		VALUES ($1, FALSE, NULL, 0, 1, $2, $3, '', $4, '', now(), 0, $5, 0, '', 0, NULL)`,
 		uuid, mode, string(stream.Starting), "no server has taken it up yet", boundary)
 	return err
 }
@@ -52,9 +52,11 @@ func (c *Control) Restart(ctx context.Context, uuid string) error {
 	return c.change(ctx, `UPDATE {M}vega_streams SET restarts = restarts + 1 WHERE uuid = $1`, uuid)
 }
 
-// Rebuild asks for a new generation; mode says how it begins, "" as the one before it.
+// Rebuild asks for a new generation; mode says how it begins, "" as the one before it. In the future mode it counts rows that come after the
+// newest snapshot now, whenever it is built.
 func (c *Control) Rebuild(ctx context.Context, uuid, mode string) error {
-	return c.change(ctx, `UPDATE {M}vega_streams SET generation = generation + 1, mode = CASE WHEN $2 = '' THEN mode ELSE $2 END WHERE uuid = $1`, uuid, mode)
+	return c.change(ctx, `UPDATE {M}vega_streams SET generation = generation + 1, mode = CASE WHEN $2 = '' THEN mode ELSE $2 END,
+		rebuilt_at = (SELECT max(snapshot_id) FROM {M}ducklake_snapshot) WHERE uuid = $1`, uuid, mode)
 }
 
 func (c *Control) change(ctx context.Context, sql, uuid string, args ...any) error {

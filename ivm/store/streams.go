@@ -35,7 +35,7 @@ func (s *Store) Streams(me func() Owner, live func(ctx context.Context) (map[str
 }
 
 const streamColumns = `uuid, paused, paused_at, restarts, generation, mode, state, reason_code, reason_message, reason_hint, since, handled,
-	boundary, late, server_id, fence`
+	boundary, late, server_id, fence, rebuilt_at`
 
 // streamRows reads one view's control row, or with an empty uuid all of them.
 func streamRows(ctx context.Context, tx metadata.Tx, uuid string) (map[string]stream.Record, error) {
@@ -52,6 +52,7 @@ func streamRows(ctx context.Context, tx metadata.Tx, uuid string) (map[string]st
 			State:  stream.State(r.Text()),
 			Reason: stream.Reason{Code: r.Text(), Message: r.Text(), Hint: r.Text()},
 			Since:  r.NullTime(), Handled: r.Int(), Boundary: r.Int(), Late: r.Int(), ServerID: r.Text(), Fence: r.Int(),
+			RebuiltAt: r.NullInt(0),
 		}
 		if r.Err() != nil {
 			return nil, r.Err()

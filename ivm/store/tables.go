@@ -19,6 +19,7 @@ const Component = "ivm"
 //	4  vega_view_columns  the columns of the views' tables, as the views have them
 //	5  vega_streams       what is wanted of streaming views, who runs them, and where they stand
 //	6  vega_dropped       what streaming views have dropped as late of their sources, since their content began; several rows of one source
+//	7  vega_streams       with the snapshot of the newest REBUILD
 func migrations() []metadata.Migration {
 	both := func(version int, sql ...string) metadata.Migration {
 		return metadata.Migration{Version: version, DuckDB: sql, PostgreSQL: sql}
@@ -63,6 +64,7 @@ func migrations() []metadata.Migration {
 				boundary BIGINT NOT NULL, late BIGINT NOT NULL, server_id VARCHAR NOT NULL, fence BIGINT NOT NULL)`,
 		),
 		{Version: 6, DuckDB: dropped("BLOB"), PostgreSQL: dropped("BYTEA")},
+		both(7, `ALTER TABLE {M}vega_streams ADD COLUMN rebuilt_at BIGINT`),
 	}
 }
 

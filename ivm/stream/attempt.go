@@ -21,16 +21,28 @@ func (s *Supervisor) giveUp(a *attempt) {
 	}
 }
 
-// build makes a member, when the attempt before has ended.
-func (s *Supervisor) build(ctx context.Context, uuid string, number int64, k making, a, before *attempt) {
+// build makes a member, when the attempt before has ended, and the group that was given up with one.
+func (s *Supervisor) build(ctx context.Context, uuid string, number int64, k making, a, before *attempt, silent *group) {
 	defer s.wg.Done()
 	defer close(a.done)
 	if before != nil {
 		<-before.done
 		s.giveUp(before)
 	}
+	if silent != nil {
+		select {
+		case <-silent.done:
+		case <-ctx.Done():
+		}
+	}
 	select {
 	case s.builders <- struct{}{}:
+		if ctx.Err() == nil {
+			break
+		}
+		<-s.builders
+		s.tell(built{uuid: uuid, build: number, a: a, err: ctx.Err()})
+		return
 	case <-ctx.Done():
 		s.tell(built{uuid: uuid, build: number, a: a, err: ctx.Err()})
 		return
@@ -45,11 +57,18 @@ func (s *Supervisor) build(ctx context.Context, uuid string, number int64, k mak
 }
 
 // discard removes all that was kept for a view that is gone, when nothing is made for it any more.
-func (s *Supervisor) discard(ctx context.Context, uuid string, generations int64, last *attempt) {
+func (s *Supervisor) discard(ctx context.Context, uuid string, generations int64, last *attempt, silent *group) {
 	defer s.wg.Done()
 	if last != nil {
 		<-last.done
 		s.giveUp(last)
+	}
+	if silent != nil {
+		select {
+		case <-silent.done:
+		case <-ctx.Done():
+			return // the next life of the server removes it
+		}
 	}
 	err := s.c.remove(uuid, 0)
 	for g := range generations {

@@ -75,6 +75,9 @@ func (m *member) commit(ctx context.Context) {
 func (m *member) settle(ctx context.Context, err error) error {
 	m.flight, m.committed = nil, nil
 	m.store.Settle()
+	if err == nil {
+		err = m.displaced() // what was written is in no folder
+	}
 	if err != nil {
 		return err
 	}
@@ -127,5 +130,5 @@ func (m *member) checkpoint(ctx context.Context) error {
 		return fault.InternalError.Newf("a checkpoint of view %s is still on its way", m.name())
 	}
 	m.flight.Drain(0)
-	return m.settle(ctx, m.flight.Commit(ctx))
+	return m.settle(ctx, m.flight.Commit(context.WithoutCancel(ctx))) // a disk answers
 }

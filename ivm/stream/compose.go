@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/catalog"
 )
 
@@ -56,7 +57,7 @@ func (s *Supervisor) release(which func(uuid string) bool) (out []*member) {
 		}
 		views := s.membersOf(g) // also those that it has let go and that were not heard of yet
 		var rest []*member
-		for _, m := range g.halt() {
+		for _, m := range s.dissolve(g) {
 			if which(m.view.UUID) {
 				out = append(out, m)
 			} else {
@@ -70,7 +71,6 @@ func (s *Supervisor) release(which func(uuid string) bool) (out []*member) {
 			}
 		}
 		s.mu.Unlock()
-		delete(s.groups, g)
 		s.idle = append(s.idle, rest...)
 	}
 	return out
@@ -83,10 +83,35 @@ func (s *Supervisor) gone(uuid string) {
 	delete(s.groupOf, uuid)
 	s.mu.Unlock()
 	if g != nil && len(s.membersOf(g)) == 0 {
-		g.halt()
-		delete(s.groups, g)
+		s.dissolve(g)
 	}
 }
+
+// dissolve ends a group and gives its members. One that waits for an answer that does not come is given up: its members end when it does, and
+// until then nothing is made for their views, but for all others.
+func (s *Supervisor) dissolve(g *group) []*member {
+	members, ok := g.halt()
+	delete(s.groups, g)
+	if ok {
+		return members
+	}
+	g.counted.Do(s.wg.Done)
+	for _, uuid := range s.membersOf(g) {
+		s.silent[uuid] = g
+		s.mu.Lock()
+		delete(s.groupOf, uuid)
+		s.mu.Unlock()
+		if sl := s.slots[uuid]; sl != nil && sl.live != nil {
+			s.abandon(sl)
+			sl.block(report{m: sl.live, state: Recovering, cause: errSilent, again: true})
+		}
+	}
+	s.c.Log.Warn("streaming views wait for an answer of the catalog's and are given up", "views", len(g.results))
+	return nil
+}
+
+// errSilent is why a view cannot go on that was stopped while it waited.
+var errSilent = fault.CatalogGone.Newf("the catalog has not answered")
 
 // membersOf are the views whose group it is.
 func (s *Supervisor) membersOf(g *group) (out []string) {
@@ -139,8 +164,7 @@ func (s *Supervisor) compose(ctx context.Context, component []*catalog.View) {
 		if slices.ContainsFunc(s.membersOf(g), func(u string) bool {
 			return slices.ContainsFunc(component, func(v *catalog.View) bool { return v.UUID == u })
 		}) {
-			members = append(members, g.halt()...)
-			delete(s.groups, g)
+			members = append(members, s.dissolve(g)...)
 		}
 	}
 	slices.SortFunc(members, func(a, b *member) int { return in(a) - in(b) })
@@ -155,7 +179,9 @@ func (s *Supervisor) compose(ctx context.Context, component []*catalog.View) {
 	}
 	s.mu.Unlock()
 	s.wg.Add(1)
-	go s.runGroup(ctx, g)
+	run, cancel := context.WithCancel(ctx)
+	g.cancel = cancel
+	go s.runGroup(run, g)
 	g.wake()
 }
 
@@ -195,8 +221,7 @@ func (s *Supervisor) unite(ctx context.Context, component []*catalog.View) {
 		return
 	}
 	for _, g := range groups {
-		s.idle = append(s.idle, g.halt()...)
-		delete(s.groups, g)
+		s.idle = append(s.idle, s.dissolve(g)...)
 	}
 	s.regroup(ctx, nil)
 }
@@ -206,6 +231,7 @@ const waitsForViews = "it waits for the streaming views that it reads"
 
 // runGroup runs a group.
 func (s *Supervisor) runGroup(ctx context.Context, g *group) {
-	defer s.wg.Done()
+	defer g.counted.Do(s.wg.Done)
+	defer g.cancel()
 	g.run(ctx)
 }

@@ -31,11 +31,16 @@ type group struct {
 	done chan struct{}
 	once sync.Once
 
+	cancel  context.CancelFunc // of what run waits for
+	counted sync.Once          // that nobody waits for it any more
+
 	// Of the members that there were at first, also of those that were let go: until that is heard of, they count as here.
 	tables  map[int64]bool // that are read and are no streaming views
 	results map[int64]bool // that are written
 
 	mu     sync.Mutex
+	ended  bool          // run is over
+	alone  bool          // it was given up: its members are its own
 	at     place         // of the members, when all that they had was published
 	placed chan struct{} // closed when that is known
 }
@@ -74,15 +79,59 @@ func (g *group) wake() {
 	}
 }
 
-// halt ends the group after the epoch that it is in; its members are then the caller's.
-func (g *group) halt() []*member {
+// halt ends the group after the epoch that it is in; its members are then the caller's. What takes too long for that is cancelled, and
+// if that does not help either, ok is false: the group ends its members itself, when it ends.
+func (g *group) halt() (members []*member, ok bool) {
 	g.once.Do(func() { close(g.stop) })
+	if !within(g.done, g.c.Patience) {
+		g.cancel()
+		if !within(g.done, g.c.Patience) && g.abandon() {
+			return nil, false
+		}
+	}
 	<-g.done
 	settled := g.settled()
 	for _, m := range g.members {
 		m.settled = slices.Contains(settled, m)
 	}
-	return g.members
+	return g.members, true
+}
+
+// abandon leaves a group alone that does not end, unless it has ended just now.
+func (g *group) abandon() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.alone = !g.ended
+	return g.alone
+}
+
+// end is the end of run. Nobody else has the members of a group that was given up.
+func (g *group) end() {
+	defer close(g.done)
+	g.mu.Lock()
+	g.ended = true
+	alone := g.alone
+	g.mu.Unlock()
+	if !alone {
+		return
+	}
+	for _, m := range g.members {
+		if err := m.close(); err != nil {
+			g.c.Log.Warn("closing a streaming view", "view", m.name(), "error", err)
+		}
+	}
+}
+
+// within waits for the end of something for some time.
+func within(done <-chan struct{}, most time.Duration) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // where is the members' common place; it waits until they have one. Snapshots since then that are none of their concern count as reached: a
@@ -144,7 +193,7 @@ func (g *group) note() {
 
 // run steps the members until the group is halted, ctx ends or no member is left.
 func (g *group) run(ctx context.Context) {
-	defer close(g.done)
+	defer g.end()
 	defer g.alight(ctx)
 	var wait time.Duration // after trouble
 	for len(g.members) > 0 {
@@ -251,6 +300,10 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 		if !slices.Contains(g.members, m) {
 			continue
 		}
+		if err := m.displaced(); err != nil {
+			g.drop(m, trouble(err))
+			continue
+		}
 		again, err := m.advance(ctx)
 		if err == nil && slices.Contains(settled, m) && m.due(now) && !m.unrecorded() {
 			m.capture()
@@ -281,7 +334,9 @@ func (g *group) upkeep(ctx context.Context, well bool) (more bool) {
 
 // drop lets a member go, and those that read it, which go on when it does.
 func (g *group) drop(m *member, r report) {
-	g.alight(context.Background()) // it may be its commit, whose outcome is known whatever becomes of the context
+	ctx, stop := context.WithTimeout(context.Background(), g.c.Patience)
+	defer stop()
+	g.alight(ctx) // it may be its commit, whose outcome is known whatever becomes of the group's context
 	if !slices.Contains(g.members, m) {
 		return // with what it reads
 	}

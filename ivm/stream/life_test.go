@@ -253,3 +253,29 @@ func TestTablesThatAreMadeAgain(t *testing.T) {
 	l.exec("DROP TABLE o", "CREATE TABLE o (v BIGINT, id BIGINT)", "INSERT INTO o VALUES (20, 2), (3, 3)")
 	l.check()
 }
+
+// A rebuild that begins in the future counts what comes after the statement, however late it is built, and again when its state is lost.
+func TestARebuildInTheFutureBeginsWithItsStatement(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		l := newLab(t, kind)
+		l.exec("CREATE TABLE o (id BIGINT)", "INSERT INTO o VALUES (1)")
+		l.view("a", "SELECT id FROM o")
+		l.check()
+		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, true) })
+		l.await("a", stream.Paused)
+		l.exec("INSERT INTO o VALUES (2)")
+		l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, stream.Future) })
+		l.exec("INSERT INTO o VALUES (3), (4)", "DELETE FROM o WHERE id IN (1, 3)")
+		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, false) })
+		l.settle()
+		l.same("a", "SELECT 4::BIGINT AS id")
+		l.stop()
+		l.back("")
+		l.start()
+		l.exec("INSERT INTO o VALUES (5)")
+		l.settle()
+		l.same("a", "SELECT unnest([4, 5])::BIGINT AS id")
+		l.rebuilt("a", "")
+		l.same("a", "SELECT id FROM o WHERE false")
+	})
+}

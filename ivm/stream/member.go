@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/vegadb/vega-flight/ivm/catalog"
@@ -19,6 +20,8 @@ type member struct {
 	options Options
 	plan    *plan.Plan
 	dir     string // of the state
+
+	lock os.FileInfo // of the folder's file that says that it is in use; nil: there is none
 
 	store  *state.Store
 	graph  *dataflow.Graph

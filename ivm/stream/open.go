@@ -99,6 +99,7 @@ func (m *member) openState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.locked()
 	graph, inputs, err := dataflow.Build(ctx, m.plan, dataflow.BuildOptions{
 		Tables: dataflow.Stored{Store: m.store, Budget: int(m.budget())}, Evaluator: m.c.Evaluator, Groups: m.c.Groups,
 		TimeZone: m.view.Def.TimeZone, Parallelism: m.options.Parallelism, Late: m.late, KeepDropped: true,

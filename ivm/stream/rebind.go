@@ -16,7 +16,9 @@ func (s *Supervisor) rebind(ctx context.Context, sl *slot, v *catalog.View) bool
 	if !changed {
 		return false
 	}
-	if err := s.c.Views.Rebind(ctx, v.UUID, sources); err != nil {
+	ask, answered := s.asking(ctx)
+	defer answered()
+	if err := s.c.Views.Rebind(ask, v.UUID, sources); err != nil {
 		if ctx.Err() == nil {
 			s.c.Log.Warn("a streaming view cannot follow a table that was made again", "view", v.Name().String(), "error", err)
 		}
@@ -60,6 +62,8 @@ func (s *Supervisor) letGo(ctx context.Context, sl *slot, v *catalog.View, now t
 	if sl.state != Paused || sl.heldUntil.IsZero() || now.Before(sl.heldUntil) {
 		return
 	}
+	ctx, answered := s.asking(ctx)
+	defer answered()
 	for _, generation := range []int64{v.Published.Generation, sl.generation} { // the next one may have been given up
 		if err := s.c.Sink.Release(ctx, holder(sl.uuid, generation)); err != nil {
 			return // in a second again

@@ -62,6 +62,7 @@ func (s *Supervisor) hear(ctx context.Context, n any) {
 		if sl := s.slots[n.m.view.UUID]; sl != nil && sl.live == n.m {
 			sl.tries = 0
 			sl.boundary = n.m.after
+			delete(s.silent, sl.uuid)
 			sl.say(Running, Reason{})
 			sl.unsaved = true
 			s.forget(ctx, sl.uuid, n.m.generation)
@@ -75,7 +76,9 @@ func (s *Supervisor) hear(ctx context.Context, n any) {
 func (s *Supervisor) forget(ctx context.Context, uuid string, before int64) {
 	err := s.c.remove(uuid, before)
 	if before > 1 {
-		err = errors.Join(err, s.c.Sink.Release(ctx, holder(uuid, before-1)))
+		ask, answered := s.asking(ctx)
+		err = errors.Join(err, s.c.Sink.Release(ask, holder(uuid, before-1)))
+		answered()
 	}
 	if err != nil {
 		s.c.Log.Warn("what is left of an older generation of a streaming view", "uuid", uuid, "error", err)
@@ -145,7 +148,9 @@ func (s *Supervisor) wantedOf(ctx context.Context, v *catalog.View, r Record, ow
 	w := Wanted{There: true, Owned: owned, Paused: r.Paused, Restarts: r.Restarts, Generation: max(r.Generation, 1), Upstream: true}
 	w.Options = optionsText(v)
 	if owned && s.c.Allowed != nil {
-		w.Denied = s.c.Allowed(ctx, v) != nil
+		ask, answered := s.asking(ctx)
+		w.Denied = s.c.Allowed(ask, v) != nil && ask.Err() == nil
+		answered()
 	}
 	for _, src := range v.Sources {
 		if up := s.latest.ByUUID(src.UUID); up != nil && up.Kind == catalog.Streaming {
@@ -159,7 +164,9 @@ func (s *Supervisor) wantedOf(ctx context.Context, v *catalog.View, r Record, ow
 
 // reconcile brings what runs to what the views' rows ask for.
 func (s *Supervisor) reconcile(ctx context.Context) {
-	set, records, err := s.c.Views.Views(ctx)
+	ask, answered := s.asking(ctx)
+	set, records, err := s.c.Views.Views(ask)
+	answered()
 	if err != nil {
 		if ctx.Err() == nil {
 			s.c.Log.Warn("the streaming views cannot be read", "error", err)
@@ -244,7 +251,9 @@ func (s *Supervisor) claim(ctx context.Context, component []*catalog.View, recor
 		return false
 	}
 	s.asked[uuids[0]] = now
-	owned, err := s.c.Views.Claim(ctx, uuids)
+	ask, answered := s.asking(ctx)
+	owned, err := s.c.Views.Claim(ask, uuids)
+	answered()
 	if err != nil {
 		if ctx.Err() == nil {
 			s.c.Log.Warn("streaming views cannot be claimed", "error", err)
@@ -313,7 +322,8 @@ func (s *Supervisor) act(ctx context.Context, sl *slot, v *catalog.View, r Recor
 		last := s.attempts[sl.uuid]
 		delete(s.attempts, sl.uuid)
 		s.wg.Add(1)
-		go s.discard(ctx, sl.uuid, max(sl.generation, sl.beside), last)
+		go s.discard(ctx, sl.uuid, max(sl.generation, sl.beside), last, s.silent[sl.uuid])
+		delete(s.silent, sl.uuid)
 	}
 }
 
@@ -356,13 +366,16 @@ func (s *Supervisor) begin(ctx context.Context, sl *slot, v *catalog.View, r Rec
 	if v.Published.Generation == r.Generation || r.Generation == 1 { // the first one's is where the view was made
 		k.boundary = r.Boundary
 	}
+	if r.Generation > 1 && r.RebuiltAt > 0 {
+		k.boundary = r.RebuiltAt
+	}
 	sl.cancel() // the attempt before has ended, or was given up
 	run, cancel := context.WithCancel(ctx)
 	a := &attempt{done: make(chan struct{})}
 	before := s.attempts[sl.uuid]
 	sl.cancel, s.attempts[sl.uuid] = cancel, a
 	s.wg.Add(1)
-	go s.build(run, sl.uuid, sl.build, k, a, before)
+	go s.build(run, sl.uuid, sl.build, k, a, before, s.silent[sl.uuid])
 }
 
 // targetOf is where a new member is to come to.
@@ -408,9 +421,15 @@ func (s *Supervisor) save(ctx context.Context, records map[string]Record) {
 		}
 		r.Late = late
 		r.State, r.Reason, r.Since, r.Handled, r.Boundary = sl.state, sl.reason, sl.since, sl.restarts, sl.boundary
-		if err := s.c.Views.Save(ctx, r); err != nil {
+		ask, answered := s.asking(ctx)
+		err := s.c.Views.Save(ask, r)
+		answered()
+		if err != nil {
 			if ctx.Err() == nil {
 				s.c.Log.Warn("the state of a streaming view cannot be written", "uuid", sl.uuid, "error", err)
+			}
+			if errors.Is(err, context.DeadlineExceeded) {
+				return // nor others'
 			}
 			continue
 		}

@@ -60,6 +60,7 @@ type Record struct {
 	Restarts   int64  // grows with each RESTART
 	Generation int64  // 1 when the view is made, one more with each REBUILD
 	Mode       string // how the wanted generation begins: Backfill or Future
+	RebuiltAt  int64  // the lake snapshot at which the newest REBUILD was asked for; 0: none was
 
 	// What is.
 	State    State

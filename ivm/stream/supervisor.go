@@ -39,7 +39,9 @@ type Config struct {
 	MemoryBudget int64 // bytes of state that a view keeps in memory, unless its options say otherwise; 0 is no bound
 	RefileEvery  int   // commits of views that belong together after which it is looked whether their files are mostly dead; 0 is 64
 	Builders     int   // members that are made at the same time; 0 is 2
-	Log          *slog.Logger
+	// Patience is how long what stops a view, or all, waits for the catalog's answer to something else; 0 is 10 s.
+	Patience time.Duration
+	Log      *slog.Logger
 
 	s *Supervisor
 }
@@ -55,6 +57,7 @@ type Supervisor struct {
 	slots    map[string]*slot
 	groups   map[*group]bool
 	attempts map[string]*attempt  // the last one at each view, also if it has ended
+	silent   map[string]*group    // of each view the group that was given up and has not ended
 	asked    map[string]time.Time // when views of others were claimed last, by the first of them that belong together
 	swept    bool                 // state of views that are gone is removed
 	idle     []*member            // live, and of no group at the moment
@@ -88,9 +91,12 @@ func New(c Config) *Supervisor {
 	if c.Builders == 0 {
 		c.Builders = 2
 	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
+	}
 	s := &Supervisor{
 		c: c, poke: make(chan struct{}, 1), news: make(chan struct{}, 1), slots: map[string]*slot{}, groups: map[*group]bool{},
-		asked: map[string]time.Time{}, groupOf: map[string]*group{}, attempts: map[string]*attempt{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
+		asked: map[string]time.Time{}, groupOf: map[string]*group{}, attempts: map[string]*attempt{}, silent: map[string]*group{}, shown: map[string]Status{}, stop: func() {}, builders: make(chan struct{}, c.Builders),
 	}
 	s.c.s = s
 	return s
@@ -110,10 +116,24 @@ func (s *Supervisor) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close stops all views, with a checkpoint of each, and returns when nothing runs.
+// Close stops all views, with a checkpoint of each, and returns when nothing runs but what waits for a catalog that does not answer.
 func (s *Supervisor) Close() {
 	s.stop()
+	ended := make(chan struct{})
+	go s.wait(ended)
+	if !within(ended, 4*s.c.Patience) {
+		s.c.Log.Error("what still waits for the catalog's answer for streaming views is given up")
+	}
+}
+
+func (s *Supervisor) wait(ended chan struct{}) {
 	s.wg.Wait()
+	close(ended)
+}
+
+// asking bounds how long the supervisor, which all views are stopped and started by, waits for an answer of the catalog's.
+func (s *Supervisor) asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.c.Patience)
 }
 
 // Changed says that rows of views have changed.
@@ -159,6 +179,7 @@ func (s *Supervisor) run(ctx context.Context) {
 			}
 		case <-tick.C:
 			s.committed(ctx, newest) // if it could not be read when it was heard of
+			s.watchState()
 		}
 		if look && ctx.Err() == nil {
 			s.reconcile(ctx)
@@ -171,7 +192,9 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 	if head <= s.log.head() {
 		return false
 	}
-	added, err := s.log.extend(ctx, head)
+	ask, answered := s.asking(ctx)
+	added, err := s.log.extend(ask, head)
+	answered()
 	if fault.CodeOf(err) == fault.HistoryExpired {
 		s.missed(head)
 		return true
@@ -236,18 +259,22 @@ func merge(a, b Touch) Touch {
 
 // halt stops everything, with checkpoints.
 func (s *Supervisor) halt() {
-	ctx := context.Background()
+	ctx, stop := s.asking(context.Background())
+	defer stop()
 	for _, sl := range s.slots {
 		sl.cancel()
 	}
 	for g := range s.groups {
-		for _, m := range g.halt() {
+		for _, m := range s.dissolve(g) {
 			s.park(ctx, m)
 		}
 	}
 	for _, a := range s.attempts {
-		<-a.done
-		s.giveUp(a)
+		select {
+		case <-a.done:
+			s.giveUp(a)
+		case <-ctx.Done(): // what it makes it gives up itself
+		}
 	}
 }
 
@@ -257,6 +284,8 @@ func (s *Supervisor) park(ctx context.Context, m *member) {
 		s.end(m)
 		return
 	}
+	ctx, answered := s.asking(ctx)
+	defer answered()
 	if err := m.checkpoint(ctx); err != nil {
 		s.c.Log.Warn("the last checkpoint of a streaming view", "view", m.name(), "error", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -187,9 +188,18 @@ func (b *bundle) Finish(ctx context.Context, done []stream.Published) ([]stream.
 	return done, nil
 }
 
+// lastingWait bounds how long what is done after a commit, whatever becomes of its context, waits for the catalog.
+const lastingWait = time.Minute
+
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lastingWait)
+}
+
 func (b *bundle) note(ctx context.Context) {
+	ctx, stop := lasting(ctx)
+	defer stop()
 	for i, st := range b.steps {
-		st.finish(context.WithoutCancel(ctx), b.results[i])
+		st.finish(ctx, b.results[i])
 	}
 }
 
@@ -214,10 +224,12 @@ func (o Results) unchanged(ctx context.Context, c stream.Commitment) ([]stream.P
 
 // discard removes what was staged for a commitment that was not made. If its outcome is not known the files may be a commit's.
 func (b *bundle) discard(ctx context.Context) error {
+	ctx, stop := lasting(ctx)
+	defer stop()
 	var errs []error
 	for _, st := range b.steps {
 		if st.staged != nil {
-			errs = append(errs, b.o.s.Publisher.Discard(context.WithoutCancel(ctx), st.pub.CommitID))
+			errs = append(errs, b.o.s.Publisher.Discard(ctx, st.pub.CommitID))
 		}
 	}
 	return errors.Join(errs...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
@@ -40,16 +41,28 @@ func New(c Config) *Source {
 	return s
 }
 
-// Close ends the connections, when nobody reads any more.
+// closeWait bounds how long Close waits for who reads.
+const closeWait = 10 * time.Second
+
+// Close ends the connections, when nobody reads any more. One that is being read from for ever, since the catalog does not answer, is left.
 func (s *Source) Close() error {
 	var errs []error
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
 	for range s.Feeds {
-		if r := <-s.feeds; r != nil {
-			errs = append(errs, r.close())
+		select {
+		case r := <-s.feeds:
+			if r != nil {
+				errs = append(errs, r.close())
+			}
+		case <-timer.C:
+			return errors.Join(append(errs, errReading)...)
 		}
 	}
 	return errors.Join(errs...)
 }
+
+var errReading = errors.New("lake: somebody still reads what changes")
 
 // Head is the newest lake snapshot.
 func (s *Source) Head(ctx context.Context) (int64, error) {
