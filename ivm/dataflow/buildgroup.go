@@ -242,12 +242,27 @@ func (b *builder) topK(n *plan.TopK) (int, error) {
 	return b.sharded(n, "topk", []int{in}, [][]plan.Expr{n.Partition}, func(name string, t Tables) (_ Operator, err error) {
 		p := b.prepare(in)
 		spec := TopKSpec{Name: name, Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)),
-			Limit: n.Limit, Offset: n.Offset, Ties: n.WithTies, Number: n.Number}
+			Limit: n.Limit, Offset: n.Offset, Ties: n.WithTies, Number: n.Number, Repeats: repeats(n.Input)}
 		if spec.Input, spec.Prepare, err = p.program(); err != nil {
 			return nil, err
 		}
 		return NewTopK(spec, t)
 	})
+}
+
+// repeats says that a node's rows are made of other rows that are in many of them.
+func repeats(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Project:
+		return repeats(n.Input)
+	case *plan.Filter:
+		return repeats(n.Input)
+	case *plan.Join:
+		return n.Kind != plan.Semi && n.Kind != plan.Anti && n.Kind != plan.Mark && n.Kind != plan.Single
+	case *plan.Unnest:
+		return true
+	}
+	return false
 }
 
 // window prepares rows of partition keys, orders, arguments and what is shown.
@@ -268,7 +283,7 @@ func (b *builder) window(n *plan.Window) (int, error) {
 
 func (b *builder) windowSpec(n *plan.Window, in int) (spec WindowSpec, err error) {
 	p := b.prepare(in)
-	spec = WindowSpec{Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input))}
+	spec = WindowSpec{Partition: p.keys(n.Partition), Order: p.order(n.Order), Row: p.showAll(columnsOf(n.Input)), Repeats: repeats(n.Input)}
 	foreign := *n
 	foreign.Funcs = nil
 	for _, f := range n.Funcs {

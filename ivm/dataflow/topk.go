@@ -33,6 +33,7 @@ type TopKSpec struct {
 	Order         []int       // order-row fields
 	Row           []int       // the output's fields
 	Limit, Offset int64       // Limit < 0: none
+	Repeats       bool        // rows are made of few other rows, many of each: long values come again and again
 	Ties          bool        // all rows whose order row is that of the last one, too
 	Number        bool        // the output ends with the row's place in its partition, from 1; with Ties its rank
 }
@@ -75,7 +76,7 @@ func NewTopK(spec TopKSpec, tables Tables) (Operator, error) {
 		e.was.entry, e.is.entry = make([]uint64, t.p.entry.layout.Words), make([]uint64, t.p.entry.layout.Words)
 	}
 	var err error
-	t.p.table, err = tables.Table(spec.Name, t.p.spec(len(spec.Order)))
+	t.p.table, err = tables.Table(spec.Name, t.p.spec(len(spec.Order), spec.Repeats))
 	return t, err
 }
 

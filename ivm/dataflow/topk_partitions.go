@@ -41,8 +41,8 @@ func newPartitions(input *row.Layout, partition, order, kept []int) *partitions 
 	return p
 }
 
-func (p *partitions) spec(order int) state.Spec {
-	return state.Spec{Key: p.key.layout, Entry: p.entry.layout, Order: order}
+func (p *partitions) spec(order int, repeats bool) state.Spec {
+	return state.Spec{Key: p.key.layout, Entry: p.entry.layout, Order: order, Share: repeats}
 }
 
 // open finds the partitions of a batch's rows, and sorts the rows by partition, so that each is visited once.

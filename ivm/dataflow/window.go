@@ -29,6 +29,7 @@ type WindowSpec struct {
 	Functions []WindowFunction
 	Evaluator GroupEvaluator // of the evaluated functions, in their order
 	Kept      []int          // fields of the rows that it is given
+	Repeats   bool           // as in TopKSpec
 }
 
 // WindowFunction is one of them: row_number, rank, dense_rank, lag(x) and lead(x), or an evaluated one.
@@ -96,7 +97,7 @@ func NewWindow(spec WindowSpec, tables Tables) (Operator, error) {
 	w.p.setOrder(len(spec.Order))
 	w.place()
 	var err error
-	if w.p.table, err = tables.Table(spec.Name, w.p.spec(len(spec.Order))); err != nil {
+	if w.p.table, err = tables.Table(spec.Name, w.p.spec(len(spec.Order), spec.Repeats)); err != nil {
 		return nil, err
 	}
 	if evaluated > 0 {

@@ -17,6 +17,7 @@ type Heap struct {
 	again  int      // the first so many chunks are from before a Reset
 	live   int      // bytes in use, rounded to classes
 	held   int      // bytes of chunks
+	shared *shared  // nil: equal values are kept apart
 }
 
 const (
@@ -41,9 +42,7 @@ func classOf(n int) (class, size int) {
 
 // Put copies b and gives its ref, which is never 0.
 func (h *Heap) Put(b []byte) uint64 {
-	ref, dst := h.Alloc(len(b))
-	copy(dst, b)
-	return ref
+	return h.putIn(0, b)
 }
 
 // Alloc makes room for n bytes, whose content is undefined.
@@ -112,6 +111,15 @@ func (h *Heap) Get(ref uint64, n int) []byte {
 
 // Free gives the n bytes at ref back.
 func (h *Heap) Free(ref uint64, n int) {
+	if h.shared != nil && shares(n) {
+		h.freeShared(ref, n)
+		return
+	}
+	h.release(ref, n)
+}
+
+// release gives back what Alloc has given.
+func (h *Heap) release(ref uint64, n int) {
 	if n > largest {
 		i := ref >> chunkBits
 		h.chunks[i] = nil
@@ -131,6 +139,10 @@ func (h *Heap) Reset() {
 	if len(h.chunks) == 0 {
 		return
 	}
+	share := h.shared
+	if share != nil {
+		share = &shared{}
+	}
 	kept := h.chunks[:0]
 	h.held = 0
 	for _, c := range h.chunks {
@@ -140,11 +152,11 @@ func (h *Heap) Reset() {
 		}
 	}
 	clear(h.chunks[len(kept):])
-	*h = Heap{chunks: kept, at: 16, again: len(kept), held: h.held, spare: h.spare[:0]}
+	*h = Heap{chunks: kept, at: 16, again: len(kept), held: h.held, spare: h.spare[:0], shared: share}
 }
 
 // Size is how many bytes are in use, each value rounded to its class.
-func (h *Heap) Size() int { return h.live }
+func (h *Heap) Size() int { return h.live + h.shared.bytes() }
 
 // Held is how many bytes the heap has from Go.
-func (h *Heap) Held() int { return h.held }
+func (h *Heap) Held() int { return h.held + h.shared.bytes() }

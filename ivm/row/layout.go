@@ -154,10 +154,10 @@ func CompareWords(a, b []uint64) int {
 // Copy copies a row and the heap bytes it refers to.
 func (l *Layout) Copy(dst []uint64, hd *Heap, src []uint64, hs *Heap) {
 	copy(dst[:l.Words], src[:l.Words])
-	for _, i := range l.Vars {
+	for k, i := range l.Vars {
 		o := l.Off[i]
 		if n := uint32(src[o]); n > Inline {
-			dst[o+1] = hd.Put(hs.Get(src[o+1], int(n)))
+			dst[o+1] = hd.putIn(k, hs.Get(src[o+1], int(n)))
 		}
 	}
 }

@@ -77,6 +77,9 @@ func CompareVar(a0, a1 uint64, ha *Heap, b0, b1 uint64, hb *Heap) int {
 		}
 		return int(n) - int(m) // the same bytes, padded: the shorter is a prefix
 	}
+	if n == m && a1 == b1 && ha == hb {
+		return 0
+	}
 	var ba, bb [Inline]byte
 	return bytes.Compare(VarBytes(a0, a1, ha, ba[:]), VarBytes(b0, b1, hb, bb[:]))
 }

@@ -17,6 +17,7 @@ type Spec struct {
 	Order   int         // leading fields of Entry that decide the order of a key's entries; the others make it total
 	Payload int         // words beside the key
 	Group   int         // leading fields of Key that decide its key group; 0 is all
+	Share   bool        // long values of entries come again and again: equal ones are kept once
 }
 
 // Table maps keys to a payload and an ordered multiset of entries.
@@ -105,6 +106,9 @@ func (t *Table) reset() {
 	t.recMask = 1<<t.recShift - 1
 	t.index.reset()
 	t.heap = row.Heap{}
+	if t.spec.Share {
+		t.heap.Share()
+	}
 	t.filling = nil
 	for i := range t.slabs {
 		t.slabs[i].head = 0

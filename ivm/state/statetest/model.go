@@ -37,6 +37,7 @@ func Shapes() []Shape {
 		{"wide entry", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT", "HUGEINT", "UUID", "INTERVAL", "DOUBLE"), Payload: 2}, 20, 60, 20000, 45},
 		{"text", state.Spec{Key: L("VARCHAR"), Entry: long, Payload: 1}, 20, 100, 20000, 45},
 		{"order", state.Spec{Key: L("BIGINT"), Entry: L("UBIGINT", "VARCHAR", "BIGINT"), Order: 1, Payload: 1}, 5, 3000, 60000, 40},
+		{"shared text", state.Spec{Key: L("VARCHAR"), Entry: L("VARCHAR", "VARCHAR"), Share: true}, 20, 100, 20000, 45},
 		{"ties", state.Spec{Key: L("BIGINT"), Entry: L("BOOLEAN", "BIGINT"), Order: 1}, 3, 3000, 40000, 40},
 		{"huge", state.Spec{Key: L("BIGINT"), Entry: L("BIGINT", "INTEGER"), Order: 1}, 2, 200000, 250000, 20},
 		{"shrink", state.Spec{Key: L("BIGINT"), Entry: L("VARCHAR")}, 2, 20000, 120000, 49},
