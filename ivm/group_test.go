@@ -33,7 +33,7 @@ func TestReadyViewsShareACommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		var jobs []job.Job
-		for i := range views { // the first has begun its commit before the others come
+		for i := range views { // the first has begun its commit before the others come, or takes them along
 			jobs = append(jobs, s.submit(fmt.Sprintf(`REFRESH MATERIALIZED VIEW v%d`, i)))
 			<-joined
 		}
@@ -62,7 +62,7 @@ func TestReadyViewsShareACommit(t *testing.T) {
 			snapshots[r.Version]++
 			s.matches(fmt.Sprintf("lake.main.v%d", i), query(i))
 		}
-		if len(snapshots) != 2 {
+		if len(snapshots) > 2 { // the first one's, and that of the others
 			t.Errorf("commits with their publications: %v", snapshots)
 		}
 		s.run(fmt.Sprintf(`REFRESH MATERIALIZED VIEW v%d`, views-1))

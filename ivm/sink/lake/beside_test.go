@@ -23,7 +23,7 @@ func TestMaintenanceBeside(t *testing.T) {
 		var wait sync.WaitGroup
 		moved := 0
 		wait.Go(func() {
-			for ; over.Err() == nil; moved++ {
+			for ; over.Err() == nil || moved < 3; moved++ {
 				for _, v := range []*view{a, b} {
 					var err error
 					switch moved % 3 {

@@ -182,10 +182,11 @@ func TestBundlesShareACommit(t *testing.T) {
 		must(t, w.publish(views, slices.Repeat([]*zset.Batch{universe}, len(views))...))
 
 		joined := make(chan struct{}, 8)
-		held, commit := make(chan struct{}), w.sink.group.commit
+		led, held, commit := make(chan struct{}), make(chan struct{}), w.sink.group.commit
 		calls := 0 // one commit at a time
 		w.sink.group.commit = func(ctx context.Context, pubs ...publish.Publication) ([]publish.Result, error) {
 			if calls++; calls == 1 {
+				close(led)
 				<-held
 			}
 			return commit(ctx, pubs...)
@@ -211,6 +212,7 @@ func TestBundlesShareACommit(t *testing.T) {
 		}
 		views[3].epoch += 5 // loses
 		run(0, views[4])
+		<-led // who comes now is not of that commit
 		run(1, views[0], views[1])
 		run(2, views[2], views[3])
 		close(held)
