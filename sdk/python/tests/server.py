@@ -42,6 +42,11 @@ class Server:
         self.uri: str = ready["flight"]
         self.running.add(self)
 
+    def cpu(self) -> float:
+        """Seconds of processor time that it has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self) -> None:
         """Ends it as a power cut would."""
         self.running.discard(self)

@@ -413,7 +413,8 @@ def test_users_tokens_and_tls(tmp_path):
     key = subprocess.run([BINARY, "users", "key"], capture_output=True, text=True, env=env, check=True).stdout.split()
     (secret,) = [w for w in key if w.startswith("vk_")]
     (digest,) = [w for w in key if w.strip('"').startswith("sha256:")]
-    users = {"users": {"ada": {"password": made.stdout.strip(), "api_keys": [{"name": "k", "hash": digest.strip('"')}]}}}
+    made_key = {"name": "k", "hash": digest.strip('"')}
+    users = {"users": {"ada": {"password": made.stdout.strip(), "api_keys": [made_key]}}}
     (tmp_path / "users.yaml").write_text(json.dumps(users))
     (tmp_path / "users.yaml").chmod(0o600)
     server = Server(tmp_path, "--users-file", str(tmp_path / "users.yaml"), "--tls-generate", str(tmp_path / "tls"))
@@ -428,6 +429,15 @@ def test_users_tokens_and_tls(tmp_path):
         assert db.sql("SELECT 42").scalar() == 42
     with vega_flight.connect(server.uri, api_key=secret, tls=tls) as db:
         assert db.sql("SELECT 42").scalar() == 42
+        # The key expires under the connection.
+        made_key["expires"] = "2020-01-01T00:00:00Z"
+        (tmp_path / "users.new").write_text(json.dumps(users))
+        (tmp_path / "users.new").chmod(0o600)
+        (tmp_path / "users.new").replace(tmp_path / "users.yaml")
+        with pytest.raises(vega_flight.AuthenticationError, match="expired") as e:
+            while True:
+                db.sql("SELECT 42").close()
+        assert e.value.code == "UNAUTHENTICATED"
     for wrong in ({"user": "ada", "password": "guessed"}, {"token": "nothing"}, {"api_key": "nothing"}, {}):
         with pytest.raises(vega_flight.AuthenticationError) as e:
             vega_flight.connect(server.uri, tls=tls, **wrong)

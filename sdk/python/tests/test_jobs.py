@@ -11,9 +11,10 @@ import time
 from datetime import timedelta
 
 import pytest
+from server import Server
 
 import vega_flight
-from vega_flight import JobCancelledError, JobNotFoundError, WaitTimeoutError
+from vega_flight import Job, JobCancelledError, JobNotFoundError, WaitTimeoutError
 
 SLOW = "SELECT count(*) AS n FROM range(300000) a(i), range(3000000) b(j) WHERE (i * j) % 7 = 1"
 
@@ -101,9 +102,74 @@ def test_cancelling_a_task_cancels_its_job(server, sync_db):
 
     for n in range(12):
         asyncio.run(cancelled(n))
-    jobs = sync_db.list_jobs(limit=12)
     # When the tasks were over nothing of their work was left.
-    assert {job["state"] for job in jobs if job["view"].startswith("main.v")} <= {"CANCELLED"}
+    stopped(server, sync_db, [f"v{n}" for n in range(12)])
+
+
+def stopped(server: Server, db: vega_flight.Connection, views: list[str]) -> None:
+    """Every job of these views is CANCELLED, and nothing of them runs in the server any more."""
+    jobs = [job for job in db.list_jobs() if job["view"] in [f"main.{view}" for view in views]]
+    assert {job["state"] for job in jobs} <= {"CANCELLED"}
+    while True:  # for ever when a query runs: each of them would keep a processor busy for hours
+        began, used = time.monotonic(), server.cpu()
+        time.sleep(0.3)
+        if server.cpu() - used < (time.monotonic() - began) / 3:
+            return
+
+
+def test_a_job_is_cancelled_at_random_moments(server, sync_db):
+    """By job.cancel(), from the moment it is submitted to well into the run; also from another connection."""
+    moments = random.Random(11)
+    for n in range(8):
+        job = sync_db.create_materialized_view_async(f"v{n}", query=SLOW)
+        time.sleep(moments.choice([0, 0.005, 0.05, 0.3]) * moments.random())
+        if n % 2:
+            assert job.cancel() == "cancelled"
+        else:
+            with vega_flight.connect(server.uri) as other:
+                assert other.job(job.id).cancel() == "cancelled"
+        with pytest.raises(JobCancelledError):
+            job.wait(60)
+    stopped(server, sync_db, [f"v{n}" for n in range(8)])
+
+
+KEYS = """
+import sys, vega_flight
+db = vega_flight.connect(sys.argv[1], progress=False)
+for n in range(int(sys.argv[2])):
+    try:
+        print("begins", flush=True)
+        db.create_materialized_view(f"v{n}", query=sys.argv[3])
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_at_random_moments(server, sync_db):
+    moments = random.Random(13)
+    command = [sys.executable, "-c", KEYS, server.uri, "8", SLOW]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(8):
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.002 + moments.choice([0, 0.005, 0.05, 0.3]) * moments.random())
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+    assert process.communicate(timeout=120)[1] == ""
+    stopped(server, sync_db, [f"v{n}" for n in range(8)])
+
+
+def test_a_handle_that_has_expired(tmp_path):
+    """Its job is forgotten: whoever asks for it is told, and does not wait."""
+    server = Server(tmp_path, "--handle-expiry", "1s")
+    with vega_flight.connect(server.uri, progress=False) as db:
+        db.create_materialized_view("v", query="SELECT 1 AS i")
+        job = db.drop_materialized_view_async("v")
+        with pytest.raises(JobNotFoundError) as e:
+            while True:
+                Job(db._session, job.id, job._retained, lambda _: None).wait(60)
+        assert e.value.code == "QUERY_HANDLE_NOT_FOUND"
+    server.stop()
 
 
 def test_cancelling_a_task_cancels_its_query(server):
