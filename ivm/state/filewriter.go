@@ -35,7 +35,8 @@ type item struct {
 	key, val []byte
 }
 
-const fileSize = 64 << 20
+// fileSize is small enough for a file's filter to stay in the block cache: one that does not fit is read for every key that is asked for.
+const fileSize = 8 << 20
 
 func newFileWriter(s *Store) *fileWriter {
 	s.runs++

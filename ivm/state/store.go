@@ -92,6 +92,9 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		s.opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		s.opts.Levels[i].BlockSize = 4 << 10
 	}
+	for i := range s.opts.TargetFileSizes {
+		s.opts.TargetFileSizes[i] = fileSize
+	}
 	s.opts.EnsureDefaults()
 	// Pebble's own one samples every 100 ms whether more compactions may run, which here never changes, and is left running by an opening that
 	// fails. This is the same one without that.

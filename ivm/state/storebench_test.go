@@ -43,11 +43,12 @@ func BenchmarkCheckpoint(b *testing.B) {
 	// checkpoint takes one while the table goes on changing, and reports the
 	// longest that it held it up, in processor time of the thread: other programs do not lengthen it.
 	checkpoint := func(st *state.Store, t *state.Table, name string) {
-		start, stall := time.Now(), time.Duration(0)
+		start, stall, spent := time.Now(), time.Duration(0), time.Duration(0)
 		held := func(f func() bool) bool {
 			at := threadTime()
 			more := f()
-			stall = max(stall, threadTime()-at)
+			took := threadTime() - at
+			stall, spent = max(stall, took), spent+took
 			return more
 		}
 		var c *state.Checkpoint
@@ -58,6 +59,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 			steps++
 		}
 		drained := time.Since(start)
+		b.ReportMetric(spent.Seconds()*1e3, name+"-drain-cpu-ms")
 		done := make(chan error, 1)
 		go func() { done <- c.Commit(b.Context()) }()
 		for {
