@@ -55,8 +55,13 @@ type lab struct {
 
 func newLab(t testing.TB, kind laketest.Kind, change ...func(*lab)) *lab {
 	t.Helper()
-	l := &lab{t: t, mode: stream.Backfill, ctx: context.Background(), dir: filepath.Join(t.TempDir(), "state"), views: map[string]*catalog.View{}}
-	l.place = laketest.NewPlace(t, kind)
+	return openLab(t, laketest.NewPlace(t, kind), filepath.Join(t.TempDir(), "state"), change...)
+}
+
+// openLab is a lab whose lake and state are at places.
+func openLab(t testing.TB, place laketest.Place, dir string, change ...func(*lab)) *lab {
+	t.Helper()
+	l := &lab{t: t, mode: stream.Backfill, ctx: context.Background(), dir: dir, views: map[string]*catalog.View{}, place: place}
 	l.lake = l.place.Open(t, func(c *ducklake.Config) { c.Vega = ivm.VegaDDL() })
 	var err error
 	l.session, err = l.lake.NewSession(l.ctx, ducklake.SessionConfig{Principal: "u", Admin: true})
