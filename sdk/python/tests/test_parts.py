@@ -216,6 +216,15 @@ def test_what_does_not_come_back_is_cancelled_again():
     asyncio.run(main())
 
 
+def test_a_signal_that_wakes_nobody_is_seen():
+    """As one that comes just before the main thread begins to wait; here it comes to another thread."""
+    driver = Forgetful(early=0)
+    send = lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # noqa: E731
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: driver.call(send), driver.cancel)
+    assert driver.over.is_set()
+
+
 def test_files_are_read_first(tmp_path):
     for name in ("sales.parquet", tmp_path / "sales.csv"):
         with pytest.raises(InvalidInputError) as e:

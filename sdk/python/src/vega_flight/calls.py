@@ -19,6 +19,9 @@ P = ParamSpec("P")
 Cancel = Callable[[], object]
 
 _AGAIN = 0.1  # seconds after which what has not come back is cancelled again: the driver forgets what comes before its call begins
+LOOK = 0.5
+"""Seconds after which a wait returns to Python for a moment: a signal that came just before it began wakes nobody."""
+
 _current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("vega_flight_scope", default=None)
 
 
@@ -127,7 +130,8 @@ def interruptible(call: Callable[[], T], cancel: Cancel) -> T:
     outcome = _Outcome(call)
     try:
         outcome.start()
-        outcome.done.wait()
+        while not outcome.done.wait(LOOK):
+            continue
     except BaseException:
         outcome.give_up(cancel)
         raise

@@ -13,12 +13,10 @@ from contextlib import nullcontext
 from contextvars import Context
 from functools import partial
 
-from .calls import current_scope
+from .calls import LOOK, current_scope
 from .changes import Changes, divided
 from .errors import JobCancelledError
 from .result import Result
-
-_LOOK = 1.0  # seconds after which who waits looks by itself
 
 
 class Inflow:
@@ -46,7 +44,7 @@ class Inflow:
                 if not reading.begun.locked():
                     work = partial(Context().run, self._read, reading)
                     threading.Thread(target=work, name="vega-flight changes", daemon=True).start()
-                reading.news.acquire(timeout=_LOOK)
+                reading.news.acquire(timeout=LOOK)
         return self._come[number - self._come[0][0]][1]
 
     def forget(self, number: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from .calls import current_scope, in_thread
+from .calls import LOOK, current_scope, in_thread
 from .errors import (
     JobCancelledError,
     JobFailedError,
@@ -150,8 +150,8 @@ class Job(Generic[T]):
 
     def _await(self, deadline: float | None, bar: Bar) -> None:
         while True:
-            left = 3600.0 if deadline is None else deadline - time.monotonic()
-            if self._done.wait(max(0.0, min(left, 0.3 if bar.on else left))) or left <= 0:
+            left = LOOK if deadline is None else deadline - time.monotonic()
+            if self._done.wait(max(0.0, min(left, 0.3 if bar.on else LOOK))) or left <= 0:
                 return
             if bar.on and self._durable:
                 row = self.describe()
