@@ -25,7 +25,8 @@ func TestSomebodyForgetsTheHistory(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
 		l := newLab(t, kind)
 		l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o SELECT i, i % 4 FROM range(40) r(i)", "CREATE TABLE c (v BIGINT, name VARCHAR)",
-			"INSERT INTO c SELECT i, 'c' || i FROM range(3) r(i)")
+			"INSERT INTO c SELECT i, 'c' || i FROM range(3) r(i)",
+			"CREATE TABLE other (i BIGINT)")
 		l.view("sums", "SELECT v, count(*) AS n, sum(id) AS s FROM o GROUP BY v")
 		l.view("named", "SELECT s.n, c.name FROM sums s LEFT JOIN c USING (v)")
 		l.view("top", "SELECT id FROM o ORDER BY v DESC, id LIMIT 5")
@@ -41,6 +42,17 @@ func TestSomebodyForgetsTheHistory(t *testing.T) {
 			l.start()
 			l.check()
 			l.exec("UPDATE o SET v = v + 1 WHERE id % 3 = 0")
+			l.check()
+		}
+		// A view over one that has nothing new since its publication was forgotten.
+		l.exec("INSERT INTO other VALUES (1)")
+		l.expire()
+		l.view("over", "SELECT count(*) AS n FROM sums")
+		l.check()
+		// And while all run.
+		for i := range 3 {
+			l.exec(fmt.Sprintf("INSERT INTO o VALUES (%d, 1)", 1000+i), "DELETE FROM c WHERE v = 2")
+			l.expire()
 			l.check()
 		}
 	})

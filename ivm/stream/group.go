@@ -135,7 +135,8 @@ func within(done <-chan struct{}, most time.Duration) bool {
 }
 
 // where is the members' common place; it waits until they have one. Snapshots since then that are none of their concern count as reached: a
-// table that somebody else reads may have been made in one of them.
+// table that somebody else reads may have been made in one of them. So do those that have not touched their results, for the snapshot that
+// shows them: another program may have expired the one in which they were published.
 func (g *group) where(ctx context.Context) (place, error) {
 	select {
 	case <-g.placed:
@@ -150,7 +151,7 @@ func (g *group) where(ctx context.Context) (place, error) {
 	if at == (place{}) {
 		return place{}, errMoved // the last member has gone
 	}
-	at.frontier = g.log.reached(at.frontier, g.tables)
+	at.frontier, at.published = g.log.reached(at.frontier, g.tables), g.log.reached(at.published, g.results)
 	return at, nil
 }
 
