@@ -335,6 +335,37 @@ INTERVAL 3 MONTH
 DATE '2000-01-01'
 [1, 2]
 {'a': 1}
+list_aggregate(c8, 'sum')
+list_aggr(c18, 'string_agg', '/')
+array_aggregate(c8, 'max')
+array_aggr(c8, 'count')
+aggregate(c8, 'min')
+array_to_json([c0, c1])
+row_to_json({'a': c0, 'b': c2})
+json_quote(c2)
+from_json(c15, '{"a": "JSON"}')
+from_json_strict(c15, '{"a": "JSON"}')
+json_transform(c15, '{"a": "VARCHAR"}')
+json_transform_strict(c15, '{"a": "VARCHAR"}')
+cardinality(c10)
+map_concat(c10, MAP {'z': c0})
+create_sort_key(c2, 'DESC NULLS FIRST')
+enum_first(c11)
+enum_last(c11)
+enum_range(c11)
+enum_range_boundary(c11, 'zz'::ENUM('a', 'b', 'zz'))
+equi_width_bins(0, c0, 3, true)
+get_type(c8)::VARCHAR
+struct_concat(c9, {'q': c0})
+struct_contains(row(c0, 7), 7)
+struct_has(row(c0, 7), c0)
+struct_indexof(row(c0, 7), 7)
+struct_position(row(c0, 7), c0)
+struct_keys(c9)
+struct_update(c9, a := c0)
+union_extract(c14, 's')
+union_value(q := c2)
+switch(c0, MAP {1: 'one', 2: 'two'})
 `), "\n")
 
 // TestPlannedExpressions has each expression planned and bound by DuckDB, as queries are, and compares the program with DuckDB.
