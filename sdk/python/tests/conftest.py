@@ -18,7 +18,8 @@ os.environ["VEGA_FLIGHT_EXTENSION_DIR"] = EXTENSIONS
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"))
+    # All tests are one user's, whose statements' handles stay for minutes.
+    server = Server(tmp_path_factory.mktemp("server"), "--max-user-handles", "100000", "--max-handles", "100000")
     yield server
     server.stop()
 
