@@ -90,11 +90,7 @@ func (p *partitions) line() {
 	p.owners = slices.Grow(p.owners[:0], n)[:n]
 	words, run := p.rows.Words, p.run
 	for k, i := range p.sorted {
-		from := words[int(i)*w : int(i)*w+w]
-		to := run[k*w:][:len(from)]
-		for j, x := range from {
-			to[j] = x
-		}
+		copy(run[k*w:k*w+w], words[int(i)*w:int(i)*w+w])
 		p.owners[k] = p.touched[p.slots[i]]
 	}
 	p.added = 0
