@@ -354,11 +354,12 @@ class Interruption:
         return self
 
     def during(self, call: Any) -> Any:
+        others = sys.gettrace()  # coverage's
         sys.settrace(self)
         try:
             return call()
         finally:
-            sys.settrace(None)
+            sys.settrace(others)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what Python tidies up is interrupted too
