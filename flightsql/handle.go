@@ -127,6 +127,7 @@ func (h *handle) tellLocked() {
 func (h *handle) end(at time.Time, err error, keep time.Duration) {
 	h.update(func(p *progress) {
 		p.Ended, p.Err = at, err
+		h.expires = at.Add(keep) // at once: whoever sees the end counts on it
 		switch code := fault.CodeOf(err); {
 		case err == nil:
 			p.State, p.Phase, p.Fraction = job.Succeeded, "finished", 1
@@ -138,7 +139,6 @@ func (h *handle) end(at time.Time, err error, keep time.Duration) {
 			p.State, p.Phase = job.Failed, "failed"
 		}
 	})
-	h.keepUntil(at.Add(keep))
 }
 
 // observe takes over what is known of the durable job.
@@ -146,10 +146,10 @@ func (h *handle) observe(j job.Job, keep time.Duration) {
 	h.update(func(p *progress) {
 		p.State, p.Phase, p.Fraction, p.Rows, p.View = j.State, j.Phase, j.Progress, j.RowsWritten, j.View
 		p.Ended, p.Err = j.FinishedAt, j.Err()
+		if j.State.Ended() {
+			h.expires = j.FinishedAt.Add(keep)
+		}
 	})
-	if j.State.Ended() {
-		h.keepUntil(j.FinishedAt.Add(keep))
-	}
 }
 
 // keepUntil sets the expiry, when the statement has ended.

@@ -192,7 +192,6 @@ func (s *Stream) Close() error {
 		err = errors.Join(err, s.tx.Close())
 	}
 	err = errors.Join(err, s.unpinLake())
-
 	s.unpin()
 	s.reader.feed.give()
 	return err

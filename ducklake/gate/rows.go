@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,7 @@ func (a *Analysis) Rows() *Rows {
 		return nil
 	}
 	from, to := valuesRow(toks)
-	if from < 0 || to != len(toks)-1 {
+	if from < 0 || to != len(toks)-1 || slices.ContainsFunc(toks[:from], combines) {
 		return nil
 	}
 	r := &Rows{of: a, head: src[:toks[from].start], tail: src[toks[to].end:]}
@@ -43,11 +44,20 @@ func (a *Analysis) Rows() *Rows {
 		if at < 0 {
 			return nil
 		}
-		r.text, r.params = append(r.text, src[last:t.start]), append(r.params, at)
+		text := src[last:t.start]
+		if before := toks[i-1]; before.kind == word && before.end == t.start {
+			text += " " // names may have a $ in them
+		}
+		r.text, r.params = append(r.text, text), append(r.params, at)
 		last = t.end
 	}
 	r.text = append(r.text, src[last:toks[to].end])
 	return r
+}
+
+// combines says that a word makes a VALUES a part of a larger query, or that something before it is computed once for the whole statement.
+func combines(t token) bool {
+	return t.is("with") || t.is("union") || t.is("intersect") || t.is("except")
 }
 
 // valuesRow finds the parentheses after the statement's own VALUES; from is -1 without one.
@@ -83,8 +93,17 @@ func (a *Analysis) place(text string, marks int) int {
 	return -1
 }
 
+// mostText is how long the text of a statement for many rows is at most, in bytes.
+const mostText = 1 << 20
+
 // Most is how many rows one statement may be written for: DuckDB takes 65,535 parameters, and a longer text gains nothing.
-func (r *Rows) Most() int { return min(512, 65535/len(r.of.Params)) }
+func (r *Rows) Most() int {
+	size := len(r.params) * len("$65535")
+	for _, text := range r.text {
+		size += len(text)
+	}
+	return max(1, min(512, 65535/len(r.of.Params), mostText/size))
+}
 
 // For is the statement for n rows. Its arguments are those of the rows, one row after the other.
 func (r *Rows) For(n int) *Analysis {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -20,6 +21,10 @@ func TestRows(t *testing.T) {
 		{"INSERT INTO t FROM (VALUES (?, 'x')) v(x, y)", ""},
 		{"INSERT INTO t VALUES ((SELECT max(a) + 1 FROM t), ?)", ""},
 		{"WITH w AS (SELECT ? AS i) INSERT INTO t VALUES (?, 'x')", ""},
+		{"WITH w AS (SELECT random() AS r) INSERT INTO t VALUES (?, (SELECT r FROM w)::VARCHAR)", ""},
+		{"INSERT INTO t SELECT 1, 'z' UNION ALL VALUES (?, 'u')", ""},
+		{"INSERT INTO t SELECT 5, 'z' EXCEPT VALUES (?, 'u')", ""},
+		{"INSERT INTO t VALUES (CASE WHEN?>0 THEN 1 END, 'x')", "INSERT INTO t VALUES (CASE WHEN $1>0 THEN 1 END, 'x'), (CASE WHEN $2>0 THEN 1 END, 'x')"},
 		{"UPDATE t SET a = ?", ""},
 		{"SELECT ?", ""},
 	} {
@@ -37,6 +42,20 @@ func TestRows(t *testing.T) {
 		}
 		if twice != c.twice {
 			t.Errorf("%s\nis written for two rows as %q\nwant %q", c.sql, twice, c.twice)
+		}
+	}
+}
+
+// A statement for many rows is not much longer than one that somebody writes.
+func TestRowsAreBounded(t *testing.T) {
+	_, s := newGate(t, newRealLake(t, sales...))
+	for _, c := range []struct{ literal, most int }{{1, 512}, {10_000, 104}, {1 << 21, 1}} {
+		a, err := s.Analyze(t.Context(), "INSERT INTO t VALUES (?, '"+strings.Repeat("x", c.literal)+"')", Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Rows().Most(); got != c.most {
+			t.Errorf("%d rows for a literal of %d bytes, want %d", got, c.literal, c.most)
 		}
 	}
 }

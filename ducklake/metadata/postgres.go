@@ -89,7 +89,7 @@ func (p *Postgres) View(ctx context.Context, fn func(Tx) error) error {
 
 // endWait bounds how long the server's answer to the end of a transaction is waited for, whatever becomes of who began it. A way to the server that
 // goes nowhere would else be waited on for ever.
-const endWait = time.Minute
+var endWait = time.Minute
 
 func ending(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), endWait)
@@ -100,14 +100,18 @@ func (p *Postgres) once(ctx context.Context, mode pgx.TxAccessMode, fn func(Tx) 
 	if err != nil {
 		return gone(err)
 	}
-	end, stop := ending(ctx)
-	defer stop()
 	// After a commit this does nothing; on a panic of fn it still ends the transaction.
-	defer func() { _ = inner.Rollback(end) }()
+	defer func() {
+		end, stop := ending(ctx)
+		defer stop()
+		_ = inner.Rollback(end)
+	}()
 	tx := &pgTx{store: p, tx: inner}
 	if err := fn(tx); err != nil {
 		return err
 	}
+	end, stop := ending(ctx) // from here: fn may take longer than the answer to COMMIT
+	defer stop()
 	if err := inner.Commit(end); err != nil {
 		var answer *pgconn.PgError
 		if errors.As(err, &answer) || errors.Is(err, pgx.ErrTxCommitRollback) || mode == pgx.ReadOnly {

@@ -362,3 +362,24 @@ func TestPostgresOutages(t *testing.T) {
 	}
 	query(t, s, `SELECT 1`) // the pool has others
 }
+
+// A transaction may take longer than its end is waited for.
+func TestALongTransaction(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, k laketest.Kind) {
+		s := store(t, k)
+		exec(t, s, `CREATE TABLE {M}vega_values (id BIGINT)`)
+		t.Cleanup(metadata.SetEndWait(3 * time.Second))
+		over, stop := metadata.Ending()
+		defer stop()
+		if err := s.Update(ctx, func(tx metadata.Tx) error {
+			<-over.Done()
+			_, err := tx.Exec(ctx, `INSERT INTO {M}vega_values VALUES (1)`)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if rows := query(t, s, `SELECT count(*) FROM {M}vega_values`); rows[0][0] != int64(1) {
+			t.Errorf("%v", rows)
+		}
+	})
+}

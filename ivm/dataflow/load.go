@@ -36,11 +36,9 @@ func (g *Graph) LoadFrom(ctx context.Context, now int64, from Contents) (*zset.B
 		return nil, g.broken
 	}
 	g.now = max(g.now, now)
-	l := &loading{graph: g, epoch: &Epoch{Now: g.now, First: true, errors: g.errors}, readers: make([][]port, len(g.nodes))}
-	for i, n := range g.nodes {
-		for k, from := range n.in {
-			l.readers[from] = append(l.readers[from], port{i, k})
-		}
+	l := newLoading(g)
+	l.epoch = &Epoch{Now: g.now, First: true, errors: g.errors}
+	for _, n := range g.nodes {
 		n.out.Reset()
 	}
 	if err := l.run(ctx, from); err != nil {
@@ -58,6 +56,16 @@ type loading struct {
 	graph   *Graph
 	epoch   *Epoch
 	readers [][]port // of each node
+}
+
+func newLoading(g *Graph) *loading {
+	l := &loading{graph: g, readers: make([][]port, len(g.nodes))}
+	for i, n := range g.nodes {
+		for k, from := range n.in {
+			l.readers[from] = append(l.readers[from], port{i, k})
+		}
+	}
+	return l
 }
 
 // port is an input of a node.

@@ -30,3 +30,24 @@ func (nothing) Rows(int, func(*zset.Batch) error) error { return nil }
 func (nothing) Summary(*Summary, func(*zset.Batch) error) error { return nil }
 
 func (nothing) Size(int) int64 { return 0 }
+
+// Gathered says that a source, as Load counts them, is only taken in as sums for each key of a join: DuckDB makes them without the join.
+func (g *Graph) Gathered(source int) bool {
+	for i, n := range g.nodes {
+		if n.op != nil {
+			continue
+		}
+		if source > 0 {
+			source--
+			continue
+		}
+		op, _ := newLoading(g).summed(i)
+		if s, ok := op.(*sharded); ok {
+			_, joins := s.parts[0].(*keyJoin)
+			return joins
+		}
+		_, joins := op.(*keyJoin)
+		return joins
+	}
+	return false
+}

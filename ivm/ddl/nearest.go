@@ -43,7 +43,8 @@ BEGIN
 COMMIT
 ROLLBACK
 DESCRIBE
-EXPLAIN`, "\n")
+EXPLAIN
+COMMENT ON`, "\n")
 
 // left out by people who know other systems.
 const optionalWord = " MATERIALIZED"

@@ -10,7 +10,7 @@ func TestNearest(t *testing.T) {
 		"EXPLAIN STREEMING SELECT 1": "EXPLAIN STREAMING", "CREATE TABEL t (i INTEGER)": "CREATE TABLE", "REFRESH VIEW v": "REFRESH MATERIALIZED VIEW",
 		"ROLBACK": "ROLLBACK", "DELTE FROM t": "DELETE FROM",
 		"SELECT * FORM t": "", "SHOW TABLES": "", "COPY t TO 'x'": "", "": "", "CREATE VIEW v": "", "ATTACH 'x'": "", "VACUUM": "", "SHOW STREAMS": "",
-		"CREATE TABLE t (": "", "CREATE OR REPLACE TABLE t": "",
+		"CREATE TABLE t (": "", "CREATE OR REPLACE TABLE t": "", "COMMENT ON TABLE absent IS 'x'": "",
 	} {
 		if got := Nearest(text); got != want {
 			t.Errorf("%q looks like %q, want %q", text, got, want)

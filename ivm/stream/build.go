@@ -50,6 +50,9 @@ func (c *Config) make(ctx context.Context, k making, to target, say saying) (*me
 		if was, err = m.recall(ctx); err != nil {
 			return nil, errors.Join(err, m.close())
 		}
+		if was == nil && m.marked() && k.view.Published.Frontier.Since > 0 {
+			c.Log.Warn("what a streaming view has dropped as late counts again: it reads other columns now", "view", m.name())
+		}
 	}
 	if how == Resume {
 		say(Recovering, Reason{Message: "it goes on from its last checkpoint"}, nil)
@@ -87,9 +90,9 @@ func (c *Config) make(ctx context.Context, k making, to target, say saying) (*me
 const unholdWait = 10 * time.Second
 
 // unhold lets go of what is held for a member that ends before anything of its generation was published: the next attempt begins at the sources
-// as they are then, and perhaps there is none for a long time.
+// as they are then, and perhaps there is none for a long time. In future mode it begins where this one did, so that one keeps its hold.
 func (c *Config) unhold(m *member) {
-	if m.view.Published.Generation >= m.generation || m.after > 0 && m.generation == 1 { // the view was promised what came since it was made
+	if m.view.Published.Generation >= m.generation || m.after > 0 { // it was promised what came since it was made, or since REBUILD was asked for
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), unholdWait)

@@ -113,6 +113,9 @@ func (s *Supervisor) dissolve(g *group) []*member {
 // errSilent is why a view cannot go on that was stopped while it waited.
 var errSilent = fault.CatalogGone.Newf("the catalog has not answered")
 
+// errStopped is why a view cannot go on whose step was cut off, perhaps for another view's sake.
+var errStopped = fault.JobInterrupted.Newf("it was stopped in the middle of a step")
+
 // membersOf are the views whose group it is.
 func (s *Supervisor) membersOf(g *group) (out []string) {
 	s.mu.Lock()

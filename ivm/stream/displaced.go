@@ -38,4 +38,11 @@ func (s *Supervisor) watchState() {
 			s.c.wake(sl.uuid)
 		}
 	}
+	for uuid, g := range s.silent {
+		select {
+		case <-g.done:
+			delete(s.silent, uuid)
+		default:
+		}
+	}
 }

@@ -49,7 +49,8 @@ func (m *member) marked() bool {
 func (m *member) drop() {
 	m.marks = m.graph.Watermarks()
 	m.graph.Dropped(func(i int, b *zset.Batch) {
-		if m.after == 0 { // else the changes since the boundary are read again, one after the other
+		// After a boundary all changes are read again, one after the other; and of a content that began before drops were recorded, some are missing.
+		if m.after == 0 && m.begun > 0 {
 			m.dropped = append(m.dropped, drops{i, m.frontier, b})
 		}
 	})
@@ -74,10 +75,10 @@ func (m *member) recordedUpTo(frontier int64) {
 	m.dropped = slices.DeleteFunc(m.dropped, func(d drops) bool { return d.at <= frontier })
 }
 
-// keptAs names an input's rows in the catalog.
+// keptAs names an input's rows in the catalog. Rows that are written in another way, or are of other columns, have another name.
 func (in *input) keptAs() string {
 	var b strings.Builder
-	b.WriteString(in.reading.UUID)
+	b.WriteString("1 " + in.reading.UUID) // how rows are written down, and of what
 	for _, c := range in.reading.Columns {
 		fmt.Fprintf(&b, " %d:%s", c.ID, c.Type)
 	}

@@ -124,6 +124,9 @@ func (g *group) leap(ctx context.Context, l *leap) (done bool, err error) {
 		if err := m.step(ctx, l); err != nil {
 			if ctx.Err() != nil {
 				g.keep(on)
+				if m.broken { // the group may have been ended for another view's sake
+					g.drop(m, report{state: Recovering, cause: errStopped, again: true})
+				}
 				return false, ctx.Err()
 			}
 			r := stepped(err)

@@ -133,7 +133,7 @@ func (g *group) commitment(ctx context.Context, members []*member) (Commitment, 
 		c.Members = append(c.Members, Change{
 			View: m.view.Name(), UUID: m.view.UUID, Result: m.result, Delta: delta,
 			Generation: m.served.Generation, Epoch: m.served.Epoch, NextGeneration: m.generation, Frontier: g.frontier(m),
-			Dropped: m.record(), Anew: m.fresh && m.marked(),
+			Dropped: m.record(), Anew: m.fresh,
 		})
 	}
 	return c, nil

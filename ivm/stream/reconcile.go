@@ -75,9 +75,9 @@ func (s *Supervisor) hear(ctx context.Context, n any) {
 // forget removes what was kept of generations before one.
 func (s *Supervisor) forget(ctx context.Context, uuid string, before int64) {
 	err := s.c.remove(uuid, before)
-	if before > 1 {
+	for g := before - 1; g > 0; g-- { // those in between may never have run
 		ask, answered := s.asking(ctx)
-		err = errors.Join(err, s.c.Sink.Release(ask, holder(uuid, before-1)))
+		err = errors.Join(err, s.c.Sink.Release(ask, holder(uuid, g)))
 		answered()
 	}
 	if err != nil {

@@ -53,9 +53,12 @@ func (m *member) stage(ctx context.Context, at place) (Staged, error) {
 		return nil, nil
 	}
 	large := false
-	for _, in := range m.inputs {
+	for i, in := range m.inputs {
 		if in.stream {
 			return nil, nil // what it shows may be of another time than the tables beside it
+		}
+		if m.graph.Gathered(i) {
+			continue // a lake's joins are planned without statistics, so that joining sums is faster
 		}
 		n := source.Size(ctx, in.reading)
 		large = large || n < 0 || n >= stagedRows

@@ -192,17 +192,15 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 	if head <= s.log.head() {
 		return false
 	}
-	ask, answered := s.asking(ctx)
-	added, err := s.log.extend(ask, head)
-	answered()
+	added, err := s.read(ctx, head)
 	if fault.CodeOf(err) == fault.HistoryExpired {
 		s.missed(head)
 		return true
 	}
-	if err != nil {
-		if ctx.Err() == nil {
-			s.c.Log.Warn("the lake's newest commits cannot be read", "error", err)
-		}
+	if err != nil && ctx.Err() == nil {
+		s.c.Log.Warn("the lake's newest commits cannot be read", "error", err)
+	}
+	if len(added) == 0 && err != nil {
 		return false
 	}
 	s.moved.fire()
@@ -238,6 +236,21 @@ func (s *Supervisor) committed(ctx context.Context, head int64) (look bool) {
 	return look
 }
 
+// readStep is how many snapshots the lake is asked for at a time, so that it answers in time however long it was not asked.
+const readStep = 1 << 12
+
+// read reads commits up to a snapshot, or those before an error.
+func (s *Supervisor) read(ctx context.Context, head int64) (added []Commit, err error) {
+	for err == nil && s.log.head() < head {
+		var some []Commit
+		ask, answered := s.asking(ctx)
+		some, err = s.log.extend(ask, min(head, s.log.head()+readStep))
+		answered()
+		added = append(added, some...)
+	}
+	return added, err
+}
+
 // missed goes on at a snapshot when what came before is gone: the lake could not be asked for longer than its history is kept. Whom that
 // concerns finds out: who has to know what came between is made anew, and every result may have been written to.
 func (s *Supervisor) missed(head int64) {
@@ -264,12 +277,21 @@ func (s *Supervisor) halt() {
 	for _, sl := range s.slots {
 		sl.cancel()
 	}
+	for g := range s.groups { // all at the same time
+		g.once.Do(func() { close(g.stop) })
+	}
 	for g := range s.groups {
 		for _, m := range s.dissolve(g) {
 			s.park(ctx, m)
 		}
 	}
 	for _, a := range s.attempts {
+		select {
+		case <-a.done:
+			s.giveUp(a)
+			continue
+		default:
+		}
 		select {
 		case <-a.done:
 			s.giveUp(a)

@@ -188,11 +188,21 @@ func (b *bundle) Finish(ctx context.Context, done []stream.Published) ([]stream.
 	return done, nil
 }
 
-// lastingWait bounds how long what is done after a commit, whatever becomes of its context, waits for the catalog.
+// lastingWait bounds how long what is done after a commit goes on when its context has ended.
 const lastingWait = time.Minute
 
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), lastingWait)
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(lastingWait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-out.Done():
+		}
+	})
+	return out, func() { stop(); cancel() }
 }
 
 func (b *bundle) note(ctx context.Context) {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server"), "--max-user-handles", "100000", "--max-handles", "100000")
     yield server
     server.stop()
+
+
+@pytest.fixture(autouse=True)
+def _every_test_ends() -> Iterator[None]:
+    """What waits for ever shows where, and fails."""
+    faulthandler.dump_traceback_later(1200, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -152,6 +153,19 @@ def test_the_server_ends_when_nobody_has_a_connection_any_more(folder):
         assert db.open_table("t").count_rows() == 1
     with LocalServer._guard:
         assert LocalServer._open == {}
+
+
+def test_a_removed_lake_does_not_come_back(folder):
+    db = vega_flight.connect(folder)
+    pid = pid_of(folder)
+    os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(folder)
+    del db
+    while LocalServer._open:  # in the background
+        gc.collect()
+        time.sleep(0.01)
+    with LocalServer._guard:
+        assert not folder.exists()
 
 
 FORKED = """

@@ -337,6 +337,26 @@ def test_what_a_cancelled_task_has_read_comes_again(how):
     assert sub.resume_token == (7 if how == "apply" else 5)
 
 
+def test_a_cancelled_call_that_had_nothing_to_wait_for_takes_nothing_back():
+    sub = subscription(*PUBLICATION)
+    state = sub.apply()
+    assert sub.apply(state, until=7) is state
+    sub._take_back()  # as for a task that is cancelled
+    assert sub.resume_token == 7
+    assert sub.apply(state).to_pylist() == [{"name": "ada"}, {"name": "bob"}]
+
+
+def test_a_child_does_not_wait_for_what_its_parent_reads():
+    sub = subscription(*PUBLICATION)
+    sub._inflow._reading.begun.acquire()  # a read under way, whose thread a fork does not bring along
+    vega_flight.fork._lost, before = True, vega_flight.fork._lost
+    try:
+        with pytest.raises(vega_flight.ServerUnavailableError):
+            next(sub)
+    finally:
+        vega_flight.fork._lost = before
+
+
 class Interruption:
     """Raises KeyboardInterrupt once, at the n-th step of this thread in the package. Returning is one with the step before."""
 
@@ -427,7 +447,7 @@ def test_ctrl_c_while_changes_come(server, sync_db):
     """By real signals, at the moments when changes arrive."""
     src = sync_db.create_table("src", pa.table({"k": pa.array([], pa.int64())}))
     sync_db.create_streaming_materialized_view("v", "SELECT k FROM src", wait_for_ready=True)
-    text = INTERRUPTED.replace("\\\\n", "\\n")
+    text = INTERRUPTED
     process = subprocess.Popen([sys.executable, "-c", text, server.uri], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -16,6 +16,7 @@ from functools import partial
 from .calls import LOOK, current_scope
 from .changes import Changes, divided
 from .errors import JobCancelledError
+from .fork import check_fork
 from .result import Result
 
 
@@ -31,11 +32,12 @@ class Inflow:
 
     def get(self, number: int) -> Changes:
         """Waits for the changes with this number, and keeps them and what came later."""
+        check_fork()  # a thread that reads has not come along
         scope = current_scope()
         with scope.cancelling(self._look) if scope else nullcontext():
             while self._last < number:
                 if self._end is not None:
-                    raise self._end
+                    raise self._end.with_traceback(None)
                 if scope is not None and scope.cancelled:
                     raise JobCancelledError("CANCELLED: waiting for changes was given up", hint="ask again, nothing is lost")
                 if self._reading.over:
@@ -71,7 +73,7 @@ class Inflow:
                 self._come.append((self._last + 1, changes))
                 self._last += 1
         except BaseException as e:
-            self._end = e
+            self._end = e.with_traceback(None)
         reading.over = True
         reading.tell()
 

@@ -86,12 +86,15 @@ class LocalServer:
                 return
             if self._open.get(self.folder) is self:
                 del self._open[self.folder]
-            place = _place(self.folder)
+            place = _where(self.folder)
+            if not place.is_dir():  # somebody has removed the lake, and it is not to come back
+                self._let()
+                return
             try:
                 with FileLock(place / "door", time.monotonic() + timeout):
                     self._let()
                     self._end(place, time.monotonic() + timeout)
-            except WaitTimeoutError:
+            except (VegaError, OSError):
                 self._let()  # the server sees by itself that nobody is left
 
     def left_behind(self) -> None:
@@ -130,12 +133,15 @@ class LocalServer:
             time.sleep(0.01)
 
 
+def _where(folder: Path) -> Path:
+    if folder.suffix == ".ducklake" or folder.is_file():
+        return folder.parent / f".{folder.name}.vega-flight"
+    return folder / ".vega-flight"
+
+
 def _place(folder: Path) -> Path:
     """The folder of the server's own files, which only the user may enter."""
-    if folder.suffix == ".ducklake" or folder.is_file():
-        place = folder.parent / f".{folder.name}.vega-flight"
-    else:
-        place = folder / ".vega-flight"
+    place = _where(folder)
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if place.stat().st_uid != os.getuid():

@@ -106,5 +106,5 @@ def _refusal(session: Session, sql: str) -> VegaError | None:
     try:
         session.schema(sql)
     except VegaError as e:
-        return e
+        return e if e.code in _BLAMED else None
     return None

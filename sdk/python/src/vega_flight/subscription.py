@@ -113,6 +113,7 @@ class Subscription:
         """
         before = number, token = self._position
         if until is not None and token is not None and token >= until and state is not None:
+            self._previous = before  # nothing is given that could be taken back
             return state
         table = self._arrow(state)
         publication = Publication(self._schema, self._key if self._mode == "upsert" else None)

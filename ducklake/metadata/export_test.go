@@ -1,0 +1,16 @@
+package metadata
+
+import (
+	"context"
+	"time"
+)
+
+// SetEndWait sets how long the end of a transaction is waited for, and returns what sets it back.
+func SetEndWait(d time.Duration) func() {
+	was := endWait
+	endWait = d
+	return func() { endWait = was }
+}
+
+// Ending is the context that the end of a transaction would have if it came now.
+func Ending() (context.Context, context.CancelFunc) { return ending(context.Background()) }
