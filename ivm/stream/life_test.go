@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
+	"github.com/vegadb/vega-flight/ducklake/metadata"
 	"github.com/vegadb/vega-flight/fault"
 	"github.com/vegadb/vega-flight/ivm/store"
 	"github.com/vegadb/vega-flight/ivm/stream"
@@ -277,5 +278,36 @@ func TestARebuildInTheFutureBeginsWithItsStatement(t *testing.T) {
 		l.same("a", "SELECT unnest([4, 5])::BIGINT AS id")
 		l.rebuilt("a", "")
 		l.same("a", "SELECT id FROM o WHERE false")
+	})
+}
+
+// Generations that were asked for and never ran leave nothing held, nor does the one before them.
+func TestHoldsOfGenerationsThatNeverRan(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		l := newLab(t, kind)
+		l.exec("CREATE TABLE o (id BIGINT)", "INSERT INTO o VALUES (1)")
+		l.view("a", "SELECT id FROM o")
+		l.check()
+		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, true) })
+		l.await("a", stream.Paused)
+		for range 3 {
+			l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, "") })
+		}
+		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, false) })
+		l.check()
+		want := fmt.Sprintf("[[%s.%d]]", l.views["a"].UUID, l.published("a").Generation)
+		holders := ""
+		for i := 0; i < 200 && holders != want; i++ { // it lets go when it runs
+			l.exec("INSERT INTO o VALUES (2)")
+			l.check()
+			l.must(l.lake.Store().View(l.ctx, func(tx metadata.Tx) error {
+				rows, err := tx.Query(l.ctx, "SELECT DISTINCT holder FROM {M}vega_holds ORDER BY holder")
+				holders = fmt.Sprint(rows)
+				return err
+			}))
+		}
+		if holders != want {
+			t.Errorf("%s hold history, of %s", holders, want)
+		}
 	})
 }
