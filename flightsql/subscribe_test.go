@@ -365,10 +365,22 @@ func TestSubscriptionThroughPreparedAndPolled(t *testing.T) {
 	s.until(1)
 }
 
+// cutOff hears of subscribers that were too slow.
+type cutOff struct {
+	nobody
+	heard chan struct{}
+}
+
+func (o cutOff) Statement(_, code string, _ time.Duration, _ int64) {
+	if code == fault.SubscriberTooSlow.Name() {
+		o.heard <- struct{}{}
+	}
+}
+
 // A reader that takes nothing is cut off, whatever was on its way is there, and it goes on where it was.
 func TestSlowSubscriberIsCutOff(t *testing.T) {
-	const limit = 3 * time.Second
-	_, c := sample(t, func(c *Config) { c.Limits.SlowSubscriber = limit })
+	slow := cutOff{heard: make(chan struct{}, 9)}
+	_, c := sample(t, func(c *Config) { c.Limits.SlowSubscriber, c.Observe = 3*time.Second, slow })
 	c.must("INSERT INTO t SELECT i, repeat('x', 600) || i FROM range(100000) r(i)")
 	s := c.subscribe("v", "")
 	s.until(1)
@@ -376,10 +388,15 @@ func TestSlowSubscriberIsCutOff(t *testing.T) {
 	v := c.version("v") // it is sent, and nobody takes it
 	other := c.subscribe("v", "snapshot = false")
 	latest := v
-	for began := time.Now(); time.Since(began) < 2*limit; { // somebody else takes all that comes meanwhile
+	for cut := false; !cut; { // somebody else takes all that comes meanwhile
 		c.must("INSERT INTO t VALUES (-2, 'minus')")
 		latest = c.version("v")
 		other.until(latest)
+		select {
+		case <-slow.heard:
+			cut = true
+		default:
+		}
 	}
 	said := s.fails(fault.SubscriberTooSlow)
 	if !strings.Contains(said, "SUBSCRIBE TO main.v WITH (as_of =") {
