@@ -259,12 +259,11 @@ func uncastable(err error) error {
 	if !errors.As(err, &d) {
 		return err
 	}
-	text, _, _ := strings.Cut(d.Message, "\n\nLINE ")
-	if strings.Contains(text, "Unimplemented type for cast") {
-		text, _, _ = strings.Cut(text, "\n")
+	d.Elsewhere()
+	if strings.Contains(d.Message, "Unimplemented type for cast") {
+		text, _, _ := strings.Cut(d.Message, "\n")
 		return fault.InvalidParameter.Newf("%s", text)
 	}
-	d.Message, d.Position = text, fault.NoPosition
 	return err
 }
 

@@ -3,11 +3,9 @@ package flightsql
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/gate"
-	"github.com/vegadb/vega-flight/fault"
 )
 
 // many runs a statement for rows of parameters, for several at once where it can be written so.
@@ -44,8 +42,7 @@ func (m *many) flush(ctx context.Context) error {
 	err := m.run(ctx, m.rows.For(n), args)
 	var d *duck.Error
 	if n > 1 && errors.As(err, &d) { // where in the text it is means nothing in the client's
-		d.Message, _, _ = strings.Cut(d.Message, "\n\nLINE ")
-		d.Position = fault.NoPosition
+		d.Elsewhere()
 	}
 	return err
 }

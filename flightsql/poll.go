@@ -59,7 +59,7 @@ func (s *Service) PollFlightInfo(ctx context.Context, desc *flight.FlightDescrip
 }
 
 // first submits and answers the first poll, which does not wait for the statement: who has submitted gets a handle, however soon the
-// statement fails.
+// statement fails, unless what its rows are like is known only when it runs.
 func (hs *handles) first(ctx context.Context, x *execution) (*flight.PollInfo, error) {
 	h, err := hs.submit(ctx, x)
 	if err != nil {

@@ -39,6 +39,12 @@ func (e *Error) Error() string { return e.full }
 // Unwrap gives the context's error when the statement ended because its context did.
 func (e *Error) Unwrap() error { return e.cause }
 
+// Elsewhere makes the error one of a statement that who gets it has not written: it says nothing of a place in it.
+func (e *Error) Elsewhere() {
+	e.Message, _, _ = strings.Cut(e.Message, "\n\nLINE ")
+	e.Position = -1
+}
+
 // names DuckDB spells in capitals only.
 var typeSpelling = map[string]string{"INTERRUPT": "Interrupt"}
 

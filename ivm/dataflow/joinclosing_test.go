@@ -55,72 +55,14 @@ func TestClosingChangesNothing(t *testing.T) {
 				{Own: 1, Value: fieldsOf(layout, 1), Below: floor(1), Above: floor(0)},
 			}
 			tables := sameTables{}
-			open := func() *Graph {
-				op, err := newRowJoin("j", spec, tables)
-				if err != nil {
-					t.Fatal(err)
-				}
-				g := NewGraph()
-				g.Add("join", op, g.Source("l", layout), g.Source("r", layout))
-				return g
-			}
-			var graphs [2]*Graph
-			graphs[0] = NewGraph()
-			graphs[0].Add("join", kept, graphs[0].Source("l", layout), graphs[0].Source("r", layout))
-			graphs[1] = open()
-			content := [2]bag{{}, {}}
-			for step := range 40 {
-				var in [2]bag
-				for n := range in {
-					in[n] = bag{}
-					for range rng.IntN(6) {
-						if have := content[n].ordered(); len(have) > 0 && rng.IntN(3) == 0 {
-							r := have[rng.IntN(len(have))].row
-							if at, ok := r[1].(int64); !known || !ok || at >= floors[n] {
-								in[n].add(r, -1)
-								content[n].add(r, -1)
-							}
-							continue
-						}
-						r := []any{int64(rng.IntN(3)), floors[n] + int64(rng.IntN(12)), fmt.Sprintf("text that is not short %d", rng.IntN(2))}
-						for _, f := range []int{0, 1} {
-							if rng.IntN(12) == 0 {
-								r[f] = nil
-							}
-						}
-						in[n].add(r, 1)
-						content[n].add(r, 1)
-					}
-				}
-				// The watermark of a step's rows is known when the join sees them.
-				if rng.IntN(2) == 0 {
-					known = true
-					floors[rng.IntN(2)] += int64(rng.IntN(9))
-				}
-				if step == 39 {
-					floors[0], floors[1] = 1000, 1000
-				}
-				var out [2]bag
-				for k, g := range graphs {
-					d, err := g.Step(t.Context(), 0, in[0].batch(layout), in[1].batch(layout))
-					if err != nil {
-						t.Fatal(err)
-					}
-					out[k] = bag{}
-					out[k].addBatch(d, 1)
-				}
-				if d := minus(out[0], out[1]); len(d) > 0 {
-					t.Fatalf("step %d: with state that is let go, %s is missing", step, d)
-				}
-				if rng.IntN(10) == 0 { // the timelines are made again from the state
-					graphs[1] = open()
-				}
-			}
-			last := bag{}
-			last.add([]any{nil, nil, "so that there is a step"}, 1)
-			if _, err := graphs[1].Step(t.Context(), 0, last.batch(layout), nil); err != nil {
-				t.Fatal(err)
-			}
+			twoJoins{
+				kept: kept, layout: layout, field: 1, rows: 6, rise: 9,
+				open: func() (Operator, error) { return newRowJoin("j", spec, tables) },
+				row: func(floor int64) []any {
+					return []any{int64(rng.IntN(3)), floor + int64(rng.IntN(12)), fmt.Sprintf("text that is not short %d", rng.IntN(2))}
+				},
+				last: []any{nil, nil, "so that there is a step"},
+			}.run(t, rng, &floors, &known)
 			for name, table := range tables {
 				l := table.Spec().Key
 				table.Each(func(ref state.Ref) bool {

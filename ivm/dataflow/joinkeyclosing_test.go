@@ -32,71 +32,14 @@ func TestKeyClosingChangesNothing(t *testing.T) {
 			}
 			spec.KeyClosing = KeyClosing{Field: 1, Floor: func(context.Context) (int64, bool) { return min(floors[0], floors[1]), known }}
 			tables := sameTables{}
-			open := func() *Graph {
-				op, err := NewJoin("j", spec, tables)
-				if err != nil {
-					t.Fatal(err)
-				}
-				g := NewGraph()
-				g.Add("join", op, g.Source("l", layout), g.Source("r", layout))
-				return g
-			}
-			var graphs [2]*Graph
-			graphs[0] = NewGraph()
-			graphs[0].Add("join", kept, graphs[0].Source("l", layout), graphs[0].Source("r", layout))
-			graphs[1] = open()
-			content := [2]bag{{}, {}}
-			for step := range 40 {
-				var in [2]bag
-				for n := range in {
-					in[n] = bag{}
-					for range rng.IntN(8) {
-						if have := content[n].ordered(); len(have) > 0 && rng.IntN(3) == 0 {
-							r := have[rng.IntN(len(have))].row
-							if at, ok := r[0].(int64); !known || !ok || at >= floors[n] {
-								in[n].add(r, -1)
-								content[n].add(r, -1)
-							}
-							continue
-						}
-						r := []any{floors[n] + int64(rng.IntN(6)), fmt.Sprintf("text that is not short %d", rng.IntN(2)), int64(rng.IntN(3))}
-						for f := range 2 {
-							if rng.IntN(12) == 0 {
-								r[f] = nil
-							}
-						}
-						in[n].add(r, 1)
-						content[n].add(r, 1)
-					}
-				}
-				if rng.IntN(2) == 0 {
-					known = true
-					floors[rng.IntN(2)] += int64(rng.IntN(4))
-				}
-				if step == 39 {
-					known, floors = true, [2]int64{1000, 1000}
-				}
-				var out [2]bag
-				for k, g := range graphs {
-					d, err := g.Step(t.Context(), 0, in[0].batch(layout), in[1].batch(layout))
-					if err != nil {
-						t.Fatal(err)
-					}
-					out[k] = bag{}
-					out[k].addBatch(d, 1)
-				}
-				if d := minus(out[0], out[1]); len(d) > 0 {
-					t.Fatalf("step %d: with keys that are let go, %s is missing", step, d)
-				}
-				if rng.IntN(10) == 0 {
-					graphs[1] = open()
-				}
-			}
-			last := bag{}
-			last.add([]any{nil, nil, int64(0)}, 1)
-			if _, err := graphs[1].Step(t.Context(), 0, last.batch(layout), nil); err != nil {
-				t.Fatal(err)
-			}
+			twoJoins{
+				kept: kept, layout: layout, field: 0, rows: 8, rise: 4,
+				open: func() (Operator, error) { return NewJoin("j", spec, tables) },
+				row: func(floor int64) []any {
+					return []any{floor + int64(rng.IntN(6)), fmt.Sprintf("text that is not short %d", rng.IntN(2)), int64(rng.IntN(3))}
+				},
+				last: []any{nil, nil, int64(0)},
+			}.run(t, rng, &floors, &known)
 			for name, table := range tables {
 				table.Each(func(ref state.Ref) bool {
 					if key := plainRow(table.Spec().Key, table.Key(ref), table.Heap()); key[1] != nil {

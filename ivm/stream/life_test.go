@@ -255,6 +255,18 @@ func TestTablesThatAreMadeAgain(t *testing.T) {
 	l.check()
 }
 
+// paused does something while a view is paused.
+func (l *lab) paused(name string, do func()) {
+	l.t.Helper()
+	pause := func(on bool) {
+		l.control(name, func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, on) })
+	}
+	pause(true)
+	l.await(name, stream.Paused)
+	do()
+	pause(false)
+}
+
 // A rebuild that begins in the future counts what comes after the statement, however late it is built, and again when its state is lost.
 func TestARebuildInTheFutureBeginsWithItsStatement(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
@@ -262,12 +274,11 @@ func TestARebuildInTheFutureBeginsWithItsStatement(t *testing.T) {
 		l.exec("CREATE TABLE o (id BIGINT)", "INSERT INTO o VALUES (1)")
 		l.view("a", "SELECT id FROM o")
 		l.check()
-		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, true) })
-		l.await("a", stream.Paused)
-		l.exec("INSERT INTO o VALUES (2)")
-		l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, stream.Future) })
-		l.exec("INSERT INTO o VALUES (3), (4)", "DELETE FROM o WHERE id IN (1, 3)")
-		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, false) })
+		l.paused("a", func() {
+			l.exec("INSERT INTO o VALUES (2)")
+			l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, stream.Future) })
+			l.exec("INSERT INTO o VALUES (3), (4)", "DELETE FROM o WHERE id IN (1, 3)")
+		})
 		l.settle()
 		l.same("a", "SELECT 4::BIGINT AS id")
 		l.stop()
@@ -288,12 +299,11 @@ func TestHoldsOfGenerationsThatNeverRan(t *testing.T) {
 		l.exec("CREATE TABLE o (id BIGINT)", "INSERT INTO o VALUES (1)")
 		l.view("a", "SELECT id FROM o")
 		l.check()
-		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, true) })
-		l.await("a", stream.Paused)
-		for range 3 {
-			l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, "") })
-		}
-		l.control("a", func(c *store.Control, uuid string) error { return c.Pause(l.ctx, uuid, false) })
+		l.paused("a", func() {
+			for range 3 {
+				l.control("a", func(c *store.Control, uuid string) error { return c.Rebuild(l.ctx, uuid, "") })
+			}
+		})
 		l.check()
 		want := fmt.Sprintf("[[%s.%d]]", l.views["a"].UUID, l.published("a").Generation)
 		holders := ""

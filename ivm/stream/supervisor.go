@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -58,6 +59,7 @@ type Supervisor struct {
 	groups   map[*group]bool
 	attempts map[string]*attempt  // the last one at each view, also if it has ended
 	silent   map[string]*group    // of each view the group that was given up and has not ended
+	parked   atomic.Int64         // members that Close has ended
 	asked    map[string]time.Time // when views of others were claimed last, by the first of them that belong together
 	swept    bool                 // state of views that are gone is removed
 	idle     []*member            // live, and of no group at the moment
@@ -121,8 +123,13 @@ func (s *Supervisor) Close() {
 	s.stop()
 	ended := make(chan struct{})
 	go s.wait(ended)
-	if !within(ended, 4*s.c.Patience) {
-		s.c.Log.Error("what still waits for the catalog's answer for streaming views is given up")
+	for parked := int64(-1); !within(ended, 4*s.c.Patience); {
+		now := s.parked.Load()
+		if now == parked {
+			s.c.Log.Error("what still waits for the catalog's answer for streaming views is given up")
+			return
+		}
+		parked = now // checkpoints are being written, and a disk answers
 	}
 }
 
@@ -270,7 +277,7 @@ func merge(a, b Touch) Touch {
 	return Touch{Rows: a.Rows || b.Rows, Schema: a.Schema || b.Schema, Gone: a.Gone || b.Gone, Ours: a.Ours && b.Ours || a == (Touch{}) && b.Ours, Estimate: a.Estimate + b.Estimate}
 }
 
-// halt stops everything, with checkpoints.
+// halt stops everything, with checkpoints. What is held for them stays where it was, which is more than they need, if the catalog does not answer in time.
 func (s *Supervisor) halt() {
 	ctx, stop := s.asking(context.Background())
 	defer stop()
@@ -302,6 +309,7 @@ func (s *Supervisor) halt() {
 
 // park ends a member, with a checkpoint if its state is worth one.
 func (s *Supervisor) park(ctx context.Context, m *member) {
+	defer s.parked.Add(1)
 	if !m.settled {
 		s.end(m)
 		return

@@ -226,17 +226,17 @@ func (r *result) readAll(ctx context.Context, p *picture, how catching, changed 
 	n, sum := int64(0), &nameSum{}
 	var err error
 	if len(p.files)+len(p.inlined) > 0 {
-		all := note(r.places.rows)
-		err = r.read(ctx, p, nil, false, func(words []uint64, h *row.Heap, places []place, _ []int64) error {
-			for i, at := range places {
-				name := r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h)
-				sum.add(name, 1)
-				all.add(name, at)
-				n++
-			}
-			return nil
+		err = noted(r.places.rows, func(add func(rowName, place)) error {
+			return r.read(ctx, p, nil, false, func(words []uint64, h *row.Heap, places []place, _ []int64) error {
+				for i, at := range places {
+					name := r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h)
+					sum.add(name, 1)
+					add(name, at)
+					n++
+				}
+				return nil
+			})
 		})
-		all.end()
 	}
 	if err != nil {
 		r.places.reset() // with nothing known, all is read the next time

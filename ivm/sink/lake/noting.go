@@ -8,23 +8,30 @@ import (
 // noting puts the places of rows where they are remembered while the next rows are read and named. Until end, it has the table.
 type noting struct {
 	rows *state.Table
-	in   chan *noted // full ones
-	free chan *noted
+	in   chan *namedRows // full ones
+	free chan *namedRows
 	done chan struct{}
-	now  *noted // is being filled
+	now  *namedRows // is being filled
 	refs []state.Ref
 }
 
-// noted are rows' names, and where they lie.
-type noted struct{ names, places *zset.Batch }
+// namedRows are rows' names, and where they lie.
+type namedRows struct{ names, places *zset.Batch }
 
 // notedRows are handed over at once.
 const notedRows = 1 << 17
 
-func note(rows *state.Table) *noting {
-	n := &noting{rows: rows, in: make(chan *noted), free: make(chan *noted, 2), done: make(chan struct{})}
+// noted runs what finds rows, and returns when their places are noted.
+func noted(rows *state.Table, find func(add func(rowName, place)) error) error {
+	n := startNoting(rows)
+	defer n.end()
+	return find(n.add)
+}
+
+func startNoting(rows *state.Table) *noting {
+	n := &noting{rows: rows, in: make(chan *namedRows), free: make(chan *namedRows, 2), done: make(chan struct{})}
 	for range cap(n.free) {
-		n.free <- &noted{zset.New(nameLayout), zset.New(placeLayout)}
+		n.free <- &namedRows{zset.New(nameLayout), zset.New(placeLayout)}
 	}
 	go n.run()
 	return n

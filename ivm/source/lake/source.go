@@ -62,7 +62,8 @@ func (s *Source) Close() error {
 	return errors.Join(errs...)
 }
 
-var errReading = errors.New("lake: somebody still reads what changes")
+var errReading = fault.CatalogGone.Newf("somebody still reads what changes, and the catalog does not answer").
+	WithHint("see whether the catalog can be reached")
 
 // Head is the newest lake snapshot.
 func (s *Source) Head(ctx context.Context) (int64, error) {
