@@ -366,9 +366,9 @@ func TestPostgresOutages(t *testing.T) {
 // A transaction may take longer than its end is waited for.
 func TestALongTransaction(t *testing.T) {
 	laketest.Each(t, func(t *testing.T, k laketest.Kind) {
+		t.Cleanup(metadata.SetEndWait(3 * time.Second)) // before the lake is open, and after it is closed
 		s := store(t, k)
 		exec(t, s, `CREATE TABLE {M}vega_values (id BIGINT)`)
-		t.Cleanup(metadata.SetEndWait(3 * time.Second))
 		over, stop := metadata.Ending()
 		defer stop()
 		if err := s.Update(ctx, func(tx metadata.Tx) error {
