@@ -270,7 +270,7 @@ func (l *Lake) attachPostgres(ctx context.Context) error {
 			}
 		}
 		options := []string{`METADATA_SCHEMA ` + metadata.QuoteLiteral(l.place.schema)}
-		if err := l.attachCatalog(ctx, `postgres:`+l.place.postgres, !exists, options); err != nil {
+		if err := l.attachCatalog(ctx, `postgres:`+metadata.ScannerAddress(l.place.postgres), !exists, options); err != nil {
 			return err
 		}
 		return l.findData(ctx, !exists)

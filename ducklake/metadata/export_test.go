@@ -14,3 +14,10 @@ func SetEndWait(d time.Duration) func() {
 
 // Ending is the context that the end of a transaction would have if it came now.
 func Ending() (context.Context, context.CancelFunc) { return ending(context.Background()) }
+
+// SetPulse makes servers be asked at another pace, until the returned function is called.
+func SetPulse(every time.Duration) (back func()) {
+	was := pulseEvery
+	pulseEvery = every
+	return func() { pulseEvery = was }
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +20,7 @@ import (
 // Postgres is a catalog in a PostgreSQL database.
 type Postgres struct {
 	pool   *pgxpool.Pool
+	pulse  *pulse
 	schema string
 	prefix string
 }
@@ -35,15 +37,20 @@ func OpenPostgres(ctx context.Context, dsn, schema string) (*Postgres, error) {
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	config.ConnConfig.RuntimeParams["application_name"] = "vega-flight"
 	config.AfterConnect = plainTypes
+	if !strings.Contains(dsn, "connect_timeout") {
+		config.ConnConfig.ConnectTimeout = connectWait
+	}
+	pulse := watch(config.ConnConfig)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fault.CatalogGone.Wrap(err, "the PostgreSQL catalog")
 	}
-	p := &Postgres{pool: pool, schema: schema, prefix: QuoteIdent(schema) + "."}
+	p := &Postgres{pool: pool, pulse: pulse, schema: schema, prefix: QuoteIdent(schema) + "."}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, gone(err)
 	}
+	pulse.start()
 	return p, nil
 }
 
@@ -66,11 +73,18 @@ func (p *Postgres) Dialect() Dialect { return PostgreSQL }
 func (p *Postgres) Schema() string { return p.schema }
 
 // Close ends the pool.
-func (p *Postgres) Close() error { p.pool.Close(); return nil }
+func (p *Postgres) Close() error {
+	p.pool.Close()
+	p.pulse.close()
+	return nil
+}
 
 // Now is the server's clock.
 func (p *Postgres) Now(ctx context.Context) (time.Time, error) {
 	var t time.Time
+	if err := p.pulse.lost(); err != nil {
+		return t, err
+	}
 	if err := p.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&t); err != nil {
 		return t, gone(err)
 	}
@@ -96,6 +110,9 @@ func ending(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 func (p *Postgres) once(ctx context.Context, mode pgx.TxAccessMode, fn func(Tx) error) error {
+	if err := p.pulse.lost(); err != nil {
+		return err
+	}
 	inner, err := p.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: mode})
 	if err != nil {
 		return gone(err)
@@ -133,10 +150,10 @@ func gone(err error) error {
 		}
 		return err
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var connect *pgconn.ConnectError
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &connect) {
 		return err
 	}
-	var connect *pgconn.ConnectError
 	var network net.Error
 	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
 	if cut || errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
