@@ -115,7 +115,7 @@ func (m *Maintainer) readNeeds(ctx context.Context, tx metadata.Tx) (n needs, no
 		}
 		n.filesSince = now.Add(-pins.Any)
 	}
-	servers, err := listServers(ctx, tx)
+	servers, err := m.Servers.list(ctx, tx)
 	if err != nil {
 		return n, now, err
 	}

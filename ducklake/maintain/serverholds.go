@@ -39,7 +39,7 @@ func (m *Maintainer) deadHolds(ctx context.Context, _ *Report) error {
 		if err != nil {
 			return err
 		}
-		servers, err := listServers(ctx, tx)
+		servers, err := m.Servers.list(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,8 @@ const DefaultLease = 15 * time.Second
 type Servers struct {
 	Store metadata.Store
 	Lease time.Duration // 0 is DefaultLease
+
+	judge judge
 }
 
 // Server is one registration.
@@ -97,9 +99,13 @@ func clock(ctx context.Context, tx metadata.Tx) (time.Time, error) {
 // Renew extends the lease and tells the others what this server's readers need. fault.Fenced means that another
 // server has taken over: this one must stop its jobs and register again.
 func (s *Servers) Renew(ctx context.Context, f publish.Fence, pins *Pins) error {
-	return s.Store.Update(ctx, func(tx metadata.Tx) error {
+	late := false
+	err := s.Store.Update(ctx, func(tx metadata.Tx) error {
 		now, err := clock(ctx, tx)
 		if err != nil {
+			return err
+		}
+		if late, err = s.late(ctx, tx, f); err != nil {
 			return err
 		}
 		var snapshot, since any
@@ -115,6 +121,10 @@ func (s *Servers) Renew(ctx context.Context, f publish.Fence, pins *Pins) error 
 		}
 		return err
 	})
+	if err == nil {
+		s.judge.renewed(f, late, s.lease())
+	}
+	return err
 }
 
 // Keep renews the lease until ctx ends, which is nil, or the server is fenced. An unreachable catalog is tried again: the
@@ -147,7 +157,7 @@ func (s *Servers) List(ctx context.Context) ([]Server, error) {
 	var out []Server
 	err := s.Store.View(ctx, func(tx metadata.Tx) error {
 		var err error
-		out, err = listServers(ctx, tx)
+		out, err = s.list(ctx, tx)
 		return err
 	})
 	return out, err
@@ -178,6 +188,10 @@ func listServers(ctx context.Context, tx metadata.Tx) ([]Server, error) {
 // has left behind is then the winner's to finish or remove.
 func (s *Servers) TakeOver(ctx context.Context, dead Server) (won bool, err error) {
 	err = s.Store.Update(ctx, func(tx metadata.Tx) error {
+		won = false
+		if barred, err := s.barred(ctx, tx); err != nil || barred {
+			return err
+		}
 		n, err := tx.Exec(ctx, `UPDATE {M}vega_servers SET epoch = epoch + 1 WHERE id = $1 AND epoch = $2 AND lease_until < `+until(tx.Dialect(), "0"), dead.ID, dead.Epoch)
 		won = n == 1
 		return err
