@@ -45,6 +45,14 @@ func (f listFiller) fill(dst *target, at int, arr arrow.Array, from, n int) erro
 		if err := f.elements(dst, first, arr, int(start), int(end-start)); err != nil {
 			return err
 		}
+		if m, ok := arr.(*array.Map); ok {
+			for j := i; j <= last; j++ {
+				s, e := m.ValueOffsets(from + j)
+				if err := distinctKeys(m.Keys(), int(s), int(e)); err != nil {
+					return err
+				}
+			}
+		}
 		i = last
 	}
 	return nil
@@ -71,6 +79,29 @@ func (f listFiller) elements(dst *target, first int, arr arrow.Array, from, n in
 				return fmt.Errorf("a map has a NULL key")
 			}
 		}
+	}
+	return nil
+}
+
+// distinctKeys checks the keys of one map: DuckDB's maps have each key once, Arrow's as often as they say.
+func distinctKeys(keys arrow.Array, from, to int) error {
+	if keys, ok := keys.(*array.String); ok && to-from < 8 {
+		for i := from + 1; i < to; i++ {
+			for j := from; j < i; j++ {
+				if keys.Value(i) == keys.Value(j) {
+					return fmt.Errorf("a map has the key %s twice", keys.ValueStr(i))
+				}
+			}
+		}
+		return nil
+	}
+	seen := make(map[string]struct{}, to-from)
+	for i := from; i < to; i++ {
+		key := keys.ValueStr(i)
+		if _, twice := seen[key]; twice {
+			return fmt.Errorf("a map has the key %s twice", key)
+		}
+		seen[key] = struct{}{}
 	}
 	return nil
 }
