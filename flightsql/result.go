@@ -31,6 +31,7 @@ func newToken(prefix string) string {
 // owns it and must either run it or drop it.
 type result struct {
 	handle    string
+	number    uint64 // results that came later have higher ones
 	principal string
 	sess      *session
 	expires   time.Time
@@ -85,6 +86,7 @@ func (r *result) open(ctx context.Context) (*stream, error) {
 // results are those waiting, by handle.
 type results struct {
 	mu      sync.Mutex
+	last    uint64
 	waiting map[string]*result
 	reading map[string]reading
 }
@@ -100,23 +102,35 @@ func newResults() *results {
 	return &results{waiting: map[string]*result{}, reading: map[string]reading{}}
 }
 
-// keep puts the result under a new handle.
-func (rs *results) keep(r *result, limit int) error {
+// keep puts the result under a new handle. When as many as a session may have wait already, the one that has waited
+// longest goes: clients that close a query before they read it do not say so, and must not run out of room by it.
+func (rs *results) keep(r *result, limit int) {
+	if old := rs.put(r, limit); old != nil {
+		old.drop()
+	}
+}
+
+func (rs *results) put(r *result, limit int) (old *result) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	n := 0
 	for _, other := range rs.waiting {
-		if other.sess == r.sess {
-			n++
+		if other.sess != r.sess {
+			continue
+		}
+		if n++; old == nil || other.number < old.number {
+			old = other
 		}
 	}
-	if n >= limit {
-		return fault.QuotaExceeded.Newf("the session has %d results that nobody fetched", n).
-			WithHint("fetch them, or close the session")
+	if n < limit {
+		old = nil
+	} else {
+		delete(rs.waiting, old.handle)
 	}
-	r.handle = newToken(resultPrefix)
+	rs.last++
+	r.handle, r.number = newToken(resultPrefix), rs.last
 	rs.waiting[r.handle] = r
-	return nil
+	return old
 }
 
 // take removes the caller's result and marks it as being read; done ends that.
@@ -126,7 +140,7 @@ func (rs *results) take(handle string, p auth.Principal, cancel context.CancelFu
 	r = rs.waiting[handle]
 	if r == nil || r.principal != p.Name {
 		return nil, nil, fault.HandleNotFound.Newf("there is no result for this ticket").
-			WithHint("results are read once and soon after the statement; run the statement again")
+			WithHint("results are read once and soon after the statement, before many others of the session; run the statement again")
 	}
 	delete(rs.waiting, handle)
 	rs.reading[handle] = reading{principal: p.Name, cancel: cancel, ended: make(chan struct{})}

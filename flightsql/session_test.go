@@ -155,20 +155,33 @@ func TestIdleThingsEnd(t *testing.T) {
 
 func TestResultsWaitingAreBounded(t *testing.T) {
 	h := open(t, func(c *Config) { c.Limits.Results = 3 })
-	c := h.client("ann")
-	var last *flight.FlightInfo
-	for range 3 {
+	c, other := h.client("ann"), h.client("ann")
+	execute := func(c *client) *flight.FlightInfo {
 		info, err := c.Execute(c.ctx(), "SELECT 1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		last = info
+		return info
 	}
-	c.fails("SELECT 1", fault.QuotaExceeded)
-	if _, err := c.rows(last); err != nil {
+	elsewhere, first, second := execute(other), execute(c), execute(c)
+	for range 20 { // as clients do that look at the columns and close
+		last := execute(c)
+		if _, err := c.rows(last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.rows(second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Execute(c.ctx(), "SELECT 1"); err != nil {
+	third, fourth, fifth := execute(c), execute(c), execute(c)
+	_, err := c.rows(first)
+	wants(t, err, fault.HandleNotFound)
+	for _, info := range []*flight.FlightInfo{fifth, third, fourth} {
+		if _, err := c.rows(info); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := other.rows(elsewhere); err != nil {
 		t.Fatal(err)
 	}
 }

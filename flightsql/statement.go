@@ -35,10 +35,7 @@ func (s *Service) flightInfo(ctx context.Context, sess *session, text string, tx
 	if err != nil {
 		return nil, err
 	}
-	if err := s.results.keep(r, s.limits.Results); err != nil {
-		r.drop()
-		return nil, err
-	}
+	s.results.keep(r, s.limits.Results)
 	return s.info(r, desc, records)
 }
 

@@ -56,10 +56,7 @@ func (s *Service) pollSubscription(ctx context.Context, x *execution) (*flight.P
 	if err != nil {
 		return nil, err
 	}
-	if err := s.results.keep(r, s.limits.Results); err != nil {
-		r.drop()
-		return nil, err
-	}
+	s.results.keep(r, s.limits.Results)
 	info, err := s.info(r, nil, records)
 	return &flight.PollInfo{Info: info, Progress: proto.Float64(1)}, err
 }
