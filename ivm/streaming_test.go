@@ -225,6 +225,7 @@ func TestStreamingRefusals(t *testing.T) {
 		`CREATE STREAMING MATERIALIZED VIEW nowhere.x AS SELECT k FROM t`:                                   fault.ObjectNotFound,
 		`CREATE STREAMING MATERIALIZED VIEW __vega_build_x AS SELECT k FROM t`:                              fault.ReservedName,
 		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'w') AS SELECT k FROM t`:             fault.InvalidOption,
+		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'k') AS SELECT k FROM t`:             fault.InvalidOption,
 		`CREATE STREAMING MATERIALIZED VIEW x WITH (watermark_column = 'a.k') AS SELECT k FROM lake.main.a`: fault.InvalidOption,
 		`CREATE STREAMING MATERIALIZED VIEW x WITH (initial_mode = 'future') AS SELECT k FROM lake.main.a`:  fault.InvalidOption,
 		`CREATE STREAMING MATERIALIZED VIEW x AS SELECT k FROM lake.main.empty`:                             fault.NotPopulated,

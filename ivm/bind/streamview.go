@@ -97,6 +97,10 @@ func watch(sources []*plan.Source, o ddl.Options) error {
 			}
 			for _, c := range s.Columns {
 				if strings.EqualFold(c.Name, w.Column) {
+					if _, ok := plan.Ticks(c.Type, 0); !ok {
+						return fault.InvalidOption.Newf("option watermark_column names %q, which is a %s in %s", w.Column, c.Type, s).
+							WithHint("a watermark follows a DATE, a TIMESTAMP or a TIMESTAMPTZ; where several sources have a column of the name, write table.column")
+					}
 					s.Watermark, s.Delay, s.DelayMicros, found = c.Name, ddl.FormatDuration(w.Delay), w.Delay.Microseconds(), true
 				}
 			}
