@@ -26,6 +26,7 @@ type multiset struct {
 	own   bool        // it lies in the groups' own table
 	refs  []state.Ref // of the touched groups
 	row   []uint64
+	says  []int   // the fields of a prepared row that are its own
 	below int     // entries with a negative weight
 	turns []int64 // of each row: 1 if an entry came with it, −1 if one went, else 0
 
@@ -117,7 +118,7 @@ func (m *multiset) check(b *zset.Batch, slots []uint32) error {
 		if r := b.Row(i); m.counts(r) {
 			m.entry.row(m.row, r)
 			if n := m.table.Weight(m.refs[s], m.row, b.Heap); n < 0 {
-				return excess(b.Layout, r, b.Heap, n)
+				return excessOf(m.says, b.Layout, r, b.Heap, n)
 			}
 		}
 	}
@@ -126,6 +127,14 @@ func (m *multiset) check(b *zset.Batch, slots []uint32) error {
 
 func excess(l *row.Layout, r []uint64, h *row.Heap, n int64) error {
 	return fault.ExcessRetraction.Newf("the row (%s) was taken back %d times more often than it had come", l.Format(r, h), -n)
+}
+
+// excessOf is excess for a prepared row, of which these fields are its own.
+func excessOf(fields []int, l *row.Layout, r []uint64, h *row.Heap, n int64) error {
+	own := project(l, fields...)
+	shown := make([]uint64, own.layout.Words)
+	own.row(shown, r)
+	return excess(own.layout, shown, h, n)
 }
 
 // forget drops a group that is gone.

@@ -3,6 +3,7 @@ package dataflow
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/zset"
@@ -109,6 +110,29 @@ func NewAggregate(spec AggregateSpec, tables Tables) (Operator, error) {
 		a.sets = append(a.sets, g)
 	}
 	return a, nil
+}
+
+// own are the fields of prepared rows that are the input's, as they are there.
+func (s *AggregateSpec) own() []int {
+	var out []int
+	add := func(fields ...int) {
+		for _, f := range fields {
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	for _, g := range s.Groups {
+		add(g.Shown)
+	}
+	for _, f := range s.Functions {
+		if f.Name != "grouping" { // its arguments are groups
+			add(f.Args...)
+			add(f.Filters...)
+		}
+	}
+	add(s.Kept...)
+	return out
 }
 
 func (a *aggregate) Layout() *row.Layout { return a.out }

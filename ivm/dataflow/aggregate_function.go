@@ -316,6 +316,7 @@ func (b *aggregateBuilder) sorted(f *Function, arg int, same bool, skip ...int) 
 
 func (b *aggregateBuilder) multiset(p *projection, filters, skip []int) *multiset {
 	m := newMultiset(p, b.input, filters, skip)
+	m.says = b.g.spec.own()
 	for _, old := range b.g.multisets {
 		if old.spec() == m.spec() {
 			return old

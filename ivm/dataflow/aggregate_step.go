@@ -146,7 +146,7 @@ func (g *grouping) apply(b *zset.Batch, slots []uint32, from, to int) error {
 		if n := int64(g.acc[s*g.size]); n < 0 {
 			for i, slot := range slots {
 				if int(slot) == s && b.Weights[i] < 0 {
-					return excess(b.Layout, b.Row(i), b.Heap, n)
+					return excessOf(g.spec.own(), b.Layout, b.Row(i), b.Heap, n)
 				}
 			}
 		}

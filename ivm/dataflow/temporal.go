@@ -307,7 +307,7 @@ func (t *temporal) excess(b *zset.Batch) error {
 		}
 		first.entry.row(first.row, r)
 		if n := first.table.Weight(t.ref[0], first.row, b.Heap); n < 0 {
-			return excess(b.Layout, r, b.Heap, n)
+			return excessOf(t.spec.Row, b.Layout, r, b.Heap, n)
 		}
 	}
 	return fault.ExcessRetraction.Newf("a row was taken back more often than it had come")

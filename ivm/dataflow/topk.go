@@ -96,6 +96,7 @@ func (t *topK) place() {
 		kept = append(kept, f)
 	}
 	t.p = newPartitions(spec.Input, spec.Partition, spec.Order, kept)
+	t.p.says = spec.Row
 	t.layout = row.NewLayout(types...)
 	t.shown = placed(t.layout, t.p.entry.layout, atEntry, fromEntry)
 	t.keyed = placed(t.layout, t.p.key.layout, atKey, fromKey)
@@ -197,7 +198,9 @@ func (t *topK) Emit(_ context.Context, _ *Epoch, out *zset.Batch) error {
 			for table.Scan(c, ref); c.Next(); {
 				x := c.Row()
 				if w := c.Weight(); w < 0 {
-					err = excess(l, x, table.Heap(), w)
+					t.shown.row(t.row, x)
+					t.keyed.onto(t.row, t.key)
+					err = excess(t.layout, t.row, table.Heap(), w)
 					return false
 				}
 				if d.is.there && !d.is.after(l, x, table.Heap()) {

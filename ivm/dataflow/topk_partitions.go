@@ -16,6 +16,7 @@ type partitions struct {
 	entry *projection
 	order int // words of an entry up to which rows are peers
 	table *state.Table
+	says  []int // the fields that are a row's own
 
 	// of the current step
 	keys    zset.Batch
@@ -150,7 +151,7 @@ func (p *partitions) check(ref state.Ref, changed []int32, b *zset.Batch) error 
 	}
 	for _, i := range changed {
 		if n := p.table.Weight(ref, p.rows.Row(int(i)), p.rows.Heap); n < 0 {
-			return excess(b.Layout, b.Row(int(i)), b.Heap, n)
+			return excessOf(p.says, b.Layout, b.Row(int(i)), b.Heap, n)
 		}
 	}
 	return nil

@@ -94,6 +94,7 @@ func NewWindow(spec WindowSpec, tables Tables) (Operator, error) {
 	w.layout = row.NewLayout(types...)
 	w.was, w.is = zset.New(w.layout), zset.New(w.layout)
 	w.p = newPartitions(spec.Input, spec.Partition, spec.Order, kept)
+	w.p.says = spec.Row
 	w.p.setOrder(len(spec.Order))
 	w.place()
 	var err error
@@ -210,6 +211,15 @@ func (w *window) first(ref state.Ref, changed []int32) int {
 	return n
 }
 
+// says are the fields of an entry that are a row's own.
+func (w *window) says() []int {
+	out := make([]int, len(w.spec.Row))
+	for i, f := range w.spec.Row {
+		out[i] = w.places[f]
+	}
+	return out
+}
+
 // expand lists the entries of a partition, each as often as it is there, and says at which row entry number first begins.
 func (w *window) expand(ref state.Ref, first int) (from int, err error) {
 	w.rows = w.rows[:0]
@@ -218,7 +228,7 @@ func (w *window) expand(ref state.Ref, first int) (from int, err error) {
 	for w.p.table.Scan(c, ref); c.Next(); k++ {
 		n := c.Weight()
 		if n < 0 {
-			return 0, excess(w.p.entry.layout, c.Row(), w.p.table.Heap(), n)
+			return 0, excessOf(w.says(), w.p.entry.layout, c.Row(), w.p.table.Heap(), n)
 		}
 		if k == first {
 			from = len(w.rows)
