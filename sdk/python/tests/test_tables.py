@@ -222,7 +222,7 @@ def test_the_wrong_part_of_a_selection_is_named(db, people):
     for select, where, words in (
         ([("x", "age +")], None, "Invalid expression for column 'x'"),
         (["name", ("y", "nope + 1")], None, "Invalid expression for column 'y'"),
-        (["nope"], None, "Invalid expression for column 'nope'"),
+        (["nope"], None, "Invalid expression for column 'nope': .*not found in FROM clause"),
         (None, "age >", "invalid filter"),
         (["name"], "nope = 1", "invalid filter"),
     ):
@@ -240,3 +240,22 @@ def test_rows_that_do_not_fit(db, people):
     assert "age" in str(e.value)
     assert "vega" not in str(e.value)
     assert people.count_rows() == 3
+
+
+def test_many_loads_and_results_that_nobody_reads(sync_db):
+    """A session does not run out of room by what was closed before it was read."""
+    table = sync_db.create_table("t", ROWS)
+    for i in range(100):
+        with sync_db.sql("SELECT s FROM t") as result:
+            assert repr(result) == "Result(s: string)"
+        assert table.add([{"i": i, "s": "more", "x": 0.5}]) == 1
+    assert table.count_rows() == len(ROWS) + 100
+
+
+def test_statements_that_are_none(db):
+    for text in ("", " ", ";", "-- nothing"):
+        with pytest.raises(InvalidInputError, match="holds no statement") as e:
+            db.sql(text)
+        assert e.value.code == "SYNTAX_ERROR"
+    with pytest.raises(TypeError):
+        db.sql(None)

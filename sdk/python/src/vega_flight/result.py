@@ -71,6 +71,9 @@ class Result:
                 raise StopIteration
             return self._reader.read_next_batch()
 
+    def __repr__(self) -> str:
+        return f"Result({', '.join(f'{f.name}: {f.type}' for f in self._schema)})"
+
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Gives the batches as they come."""
         return iter(self)

@@ -90,7 +90,7 @@ def blamed(
     if error.code not in _BLAMED:
         return error
     for column, expression in columns or []:
-        wrong = _refusal(session, f"SELECT {enclosed(expression)} AS {quoted(column)} FROM {source}")
+        wrong = _refusal(session, f"SELECT {enclosed(expression)} FROM {source}")
         if wrong is not None:
             return InvalidExpressionError(f"Invalid expression for column '{column}': {wrong}", code=wrong.code, hint=wrong.hint)
     for what, condition in conditions.items():

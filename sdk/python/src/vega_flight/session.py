@@ -17,7 +17,7 @@ import adbc_driver_manager
 import pyarrow as pa
 
 from .calls import interruptible
-from .errors import IncompatibleServerError, ServerUnavailableError, SessionLostError, VegaError, translated
+from .errors import IncompatibleServerError, InvalidInputError, ServerUnavailableError, SessionLostError, VegaError, translated
 from .fork import check_fork, forked, hold, load
 from .result import Result
 
@@ -129,6 +129,8 @@ class Session:
         """Runs a statement; its effect is there when this returns, its rows are read from the result."""
         if _STATE.search(sql):
             self._remembered = True
+        if not sql:
+            raise InvalidInputError("the text holds no statement", code="SYNTAX_ERROR")
         return self._sent(lambda: self._query(sql, parameters))
 
     def _query(self, sql: str, parameters: Parameters | None) -> Result:
@@ -171,7 +173,7 @@ class Session:
 
     def ingest(self, table: str, schema: str | None, reader: pa.RecordBatchReader, mode: str) -> int:
         """Streams rows into a table."""
-        self.query("SELECT 1").close()  # rows cannot be sent again when the server turns out to have come back
+        self.table("SELECT 1")  # rows cannot be sent again when the server turns out to have come back
         target = {
             adbc_driver_manager.INGEST_OPTION_TARGET_TABLE: table,
             adbc_driver_manager.INGEST_OPTION_MODE: f"adbc.ingest.mode.{mode}",
