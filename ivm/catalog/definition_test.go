@@ -60,6 +60,15 @@ func TestStreamingDefinitionText(t *testing.T) {
 	if len(o.Stream) != 5 {
 		t.Errorf("RESET changed the options before it: %+v", o.Stream)
 	}
+	if got := o.Reset([]string{"watermark_column"}); len(got.Stream) != 3 {
+		t.Errorf("a delay without a watermark is left: %+v", got.Stream)
+	}
+	if _, err := (Options{}).Set(streamOptions(t, "watermark_delay = '5s'")); fault.CodeOf(err) != fault.InvalidOption {
+		t.Errorf("a delay without a watermark: %v", err)
+	}
+	if d, err := Decode(`{"kind":"query","format":1,"query":"SELECT 1","vega":{"mode":"streaming","options":{"watermark_delay":"5 seconds"}}}`); err != nil || len(d.Options.Stream) != 1 {
+		t.Errorf("one that was stored: %+v, %v", d, err)
+	}
 	o, err = o.Set(streamOptions(t, "parallelism = 8"))
 	if v, _ := o.Stream.Get("parallelism"); err != nil || v.Int != 8 || len(o.Stream) != 5 {
 		t.Errorf("after SET: %+v, %v", o.Stream, err)

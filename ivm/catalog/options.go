@@ -25,6 +25,21 @@ type Options struct {
 // Options). An interval takes the place of a cron expression and the other way
 // round; options that are not stored are passed over.
 func (o Options) Set(given ddl.Options) (Options, error) {
+	o, err := o.set(given)
+	if err != nil {
+		return o, err
+	}
+	if opt, ok := find(given, "watermark_delay"); ok {
+		if _, ok := o.Stream.Get("watermark_column"); !ok {
+			return o, fault.InvalidOption.Newf("option watermark_delay says how far behind watermark_column a watermark is, and there is no watermark_column").At(opt.Offset).
+				WithHint("set watermark_column too")
+		}
+	}
+	return o, nil
+}
+
+// set is Set for options that were stored, too.
+func (o Options) set(given ddl.Options) (Options, error) {
 	for _, opt := range given {
 		v := opt.Value
 		switch opt.Name {
@@ -46,8 +61,8 @@ func (o Options) Set(given ddl.Options) (Options, error) {
 	}
 	if o.RefreshTimezone != "" && o.RefreshCron == "" {
 		pos := fault.NoPosition
-		if i := slices.IndexFunc(given, func(opt ddl.Option) bool { return opt.Name == "refresh_timezone" }); i >= 0 {
-			pos = given[i].Offset
+		if opt, ok := find(given, "refresh_timezone"); ok {
+			pos = opt.Offset
 		}
 		return o, fault.InvalidOption.Newf("option refresh_timezone says when refresh_cron is due, and there is no refresh_cron").At(pos).
 			WithHint("set refresh_cron too")
@@ -55,7 +70,15 @@ func (o Options) Set(given ddl.Options) (Options, error) {
 	return o, nil
 }
 
-// Reset gives the options after RESET. Without a cron expression there is no time zone.
+func find(given ddl.Options, name string) (ddl.Option, bool) {
+	i := slices.IndexFunc(given, func(opt ddl.Option) bool { return opt.Name == name })
+	if i < 0 {
+		return ddl.Option{}, false
+	}
+	return given[i], true
+}
+
+// Reset gives the options after RESET. Without a cron expression there is no time zone, and without a watermark no delay.
 func (o Options) Reset(names []string) Options {
 	for _, name := range names {
 		switch name {
@@ -68,7 +91,9 @@ func (o Options) Reset(names []string) Options {
 		case "max_staleness":
 			o.MaxStaleness = nil
 		default:
-			o.Stream = slices.DeleteFunc(slices.Clone(o.Stream), func(opt ddl.Option) bool { return opt.Name == name })
+			o.Stream = slices.DeleteFunc(slices.Clone(o.Stream), func(opt ddl.Option) bool {
+				return opt.Name == name || name == "watermark_column" && opt.Name == "watermark_delay"
+			})
 			if len(o.Stream) == 0 {
 				o.Stream = nil
 			}
@@ -160,7 +185,7 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 	if texts["refresh_interval"] != "" && texts["refresh_cron"] != "" {
 		return fault.DefinitionInvalid.Newf("the stored options have both refresh_interval and refresh_cron")
 	}
-	set, err := Options{}.Set(given)
+	set, err := Options{}.set(given)
 	if err != nil {
 		return fault.DefinitionInvalid.Wrap(err, "the stored options")
 	}

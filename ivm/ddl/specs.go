@@ -72,7 +72,7 @@ var StreamingOptions = []OptionSpec{
 		Doc: "Whether CREATE waits until the view can be read."},
 	{Name: "watermark_column", Kind: Text, Stored: true, text: "a column or table.column; several are divided by commas", check: nonEmpty,
 		Doc: "The source columns that carry event time. Rows that come behind the watermark are dropped and counted in late_rows, so that the view is not the plain query then."},
-	{Name: "watermark_delay", Kind: Duration, Max: 365 * day, Stored: true,
+	{Name: "watermark_delay", Kind: Duration, Max: 365 * day, Default: "INTERVAL '0 seconds'", Stored: true,
 		Doc: "How far the watermark stays behind the newest event time, where watermark_column does not say."},
 	{Name: "temporal_tick", Kind: Duration, Min: int64(10 * time.Millisecond), Max: int64(time.Hour), Default: "INTERVAL '1 second'", Stored: true,
 		Doc: "How often the clock of a query with now() advances."},
