@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// proxy is the way to a PostgreSQL server. It can be cut.
+// proxy is the way to a PostgreSQL server. It can be cut, and it can go nowhere.
 type proxy struct {
 	t    *testing.T
 	to   string
@@ -17,7 +17,9 @@ type proxy struct {
 	done sync.WaitGroup
 
 	mu    sync.Mutex
+	moved *sync.Cond // stuck or cut has changed
 	cut   bool
+	stuck bool // nothing passes, and nobody is told
 	conns map[net.Conn]bool
 }
 
@@ -33,6 +35,7 @@ func through(t *testing.T, dsn string) (*proxy, string) {
 		t.Fatal(err)
 	}
 	p := &proxy{t: t, to: u.Host, at: l, conns: map[net.Conn]bool{}}
+	p.moved = sync.NewCond(&p.mu)
 	p.done.Go(p.accept)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
@@ -60,6 +63,10 @@ func (p *proxy) accept() {
 
 // serve passes on what comes, either way, until one of the two ends.
 func (p *proxy) serve(c net.Conn) {
+	if !p.passes() {
+		_ = c.Close()
+		return
+	}
 	s, err := net.Dial("tcp", p.to)
 	if err != nil || !p.keep(c, s) {
 		_ = c.Close()
@@ -68,7 +75,7 @@ func (p *proxy) serve(c net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{c, s}, {s, c}} {
 		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
+			_, _ = io.Copy(gate{p, way[0]}, way[1])
 			_, _ = way[0].Close(), way[1].Close()
 		})
 	}
@@ -93,10 +100,46 @@ func (p *proxy) keep(conns ...net.Conn) bool {
 	return !p.cut
 }
 
+// passes waits while the way goes nowhere; false: it was cut.
+func (p *proxy) passes() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.stuck && !p.cut {
+		p.moved.Wait()
+	}
+	return !p.cut
+}
+
+// gate is one way of a connection.
+type gate struct {
+	p  *proxy
+	to net.Conn
+}
+
+func (g gate) Write(b []byte) (int, error) {
+	if !g.p.passes() {
+		return 0, net.ErrClosed
+	}
+	return g.to.Write(b)
+}
+
+// freeze lets nothing pass any more, and nobody know, until the returned function is called.
+func (p *proxy) freeze() (thaw func()) {
+	set := func(stuck bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.stuck = stuck
+		p.moved.Broadcast()
+	}
+	set(true)
+	return func() { set(false) }
+}
+
 // let opens the way, or cuts it with all that is on it.
 func (p *proxy) let(open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.moved.Broadcast()
 	if p.cut = !open; p.cut {
 		for c := range p.conns {
 			_ = c.Close()
