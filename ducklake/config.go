@@ -91,6 +91,19 @@ var reserved = map[string]bool{"vega": true, "temp": true, "system": true, "memo
 // resolve decides where the lake is. It creates nothing, and opens no file: while this process has an embedded lake
 // open, closing another descriptor of its catalog would give up DuckDB's lock on it.
 func (c *Config) resolve() (place, error) {
+	p, err := c.where()
+	switch {
+	case err != nil:
+		return place{}, err
+	case strings.Contains(p.file, "?"): // DuckDB would keep the log of "a?b" in "a.wal?b"
+		return place{}, fault.ConfigInvalid.Newf("a lake cannot be in a path with a question mark: %s", p.file).WithHint("rename the folder")
+	case strings.Contains(p.file+p.data, `\`): // it takes them for slashes when it makes folders
+		return place{}, fault.ConfigInvalid.Newf("a lake cannot be in a path with a backslash: %s, %s", p.file, p.data).WithHint("rename the folder")
+	}
+	return p, nil
+}
+
+func (c *Config) where() (place, error) {
 	if reserved[strings.ToLower(c.Name)] || strings.HasPrefix(strings.ToLower(c.Name), "__ducklake") {
 		return place{}, fault.ConfigInvalid.Newf("a lake cannot have the reserved name %q", c.Name)
 	}

@@ -3,7 +3,9 @@ package ducklake
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +18,7 @@ import (
 type Lake struct {
 	config     Config
 	place      place
+	file       os.FileInfo // the catalog file that is open; nil for another catalog
 	log        *slog.Logger
 	db         *duck.DB
 	keep       *duck.Conn // keeps the in-memory instance's databases attached, and runs nothing but options
@@ -58,6 +61,16 @@ func (l *Lake) DataPath() string { return l.data }
 
 // CatalogFile is the file of an embedded catalog, "" for another one.
 func (l *Lake) CatalogFile() string { return l.place.file }
+
+// Removed says that an embedded catalog's file has been removed or replaced while the lake is open. DuckDB keeps its log beside it by name,
+// and would end that of whoever is there now.
+func (l *Lake) Removed() bool {
+	if l.file == nil {
+		return false
+	}
+	now, err := os.Stat(l.place.file)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(l.file, now)
+}
 
 // TempDir is a folder of this process for files that need not outlive it.
 func (l *Lake) TempDir() string { return l.temp.path }

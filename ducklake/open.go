@@ -245,6 +245,9 @@ func (l *Lake) attachFile(ctx context.Context) error {
 	if err := l.attachCatalog(ctx, file, create, nil); err != nil {
 		return err
 	}
+	if l.file, err = os.Stat(file); err != nil {
+		return fault.LakeUnreadable.Wrap(err, "the catalog file")
+	}
 	l.store, err = metadata.OpenDuckDB(l.config.Name, l.connectCatalog)
 	if err != nil {
 		return err

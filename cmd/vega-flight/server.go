@@ -65,8 +65,12 @@ func openServer(ctx context.Context, c *Config, door *door, line *lifeline, grac
 	return s, nil
 }
 
-// close closes what is open. The door is closed by who serves there.
+// close closes what is open. The door is closed by who serves there. A lake that was removed is left as it is, for the process to end with it:
+// what closing it writes would go to whoever has made another lake of that name.
 func (s *server) close(ctx context.Context) error {
+	if s.house != nil && s.house.lake.Removed() {
+		return fault.LakeUnreadable.Newf("the lake %s was removed while it was open", s.c.Lake)
+	}
 	var err error
 	if s.svc != nil {
 		err = s.svc.Close(ctx)

@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -40,6 +41,42 @@ func TestServerEndsWithTheLastHolderOfItsLifeline(t *testing.T) {
 	again := process.Start(t, process.Options{Lake: lake, Args: []string{"--lifeline", path}})
 	if got := again.Connect(t).Value(t, "SELECT answer FROM kept"); got != "42" {
 		t.Fatalf("started again it answers %s", got)
+	}
+}
+
+// A lake is removed, and another one made with its name, before the server of the first ends: what the second server keeps in the log of
+// its catalog stays.
+func TestServerOfALakeThatIsRemovedLeavesTheNextOneAlone(t *testing.T) {
+	for _, how := range []string{"nobody needs it", "it is stopped"} {
+		t.Run(how, func(t *testing.T) {
+			dir := t.TempDir()
+			lake, path := filepath.Join(dir, "lake"), filepath.Join(dir, "lifeline")
+			held := hold(t, path)
+			defer held.Close()
+			first := process.Start(t, process.Options{Lake: lake, Args: []string{"--lifeline", path}})
+			first.Connect(t).Must(t, "CREATE TABLE old AS SELECT 1 AS i")
+			if err := os.RemoveAll(lake); err != nil {
+				t.Fatal(err)
+			}
+			second := process.Start(t, process.Options{Lake: lake})
+			client := second.Connect(t)
+			client.Must(t, "CREATE TABLE kept AS SELECT 42 AS answer")
+			first.Expect()
+			if how == "it is stopped" {
+				first.Signal(syscall.SIGTERM)
+			} else if err := held.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := first.Ended(); err == nil || !strings.Contains(first.Log(), "was removed while it was open") {
+				t.Fatalf("%v\n%s", err, first.Log())
+			}
+			client.Must(t, "INSERT INTO kept VALUES (43)")
+			second.Kill()
+			third := process.Start(t, process.Options{Lake: lake}).Connect(t)
+			if got := third.Value(t, "SELECT sum(answer) FROM kept"); got != "85" {
+				t.Fatalf("the next lake has %s", got)
+			}
+		})
 	}
 }
 
