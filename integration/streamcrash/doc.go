@@ -7,6 +7,9 @@
 // (moment_test.go): the first bytes of a commit, a checkpoint, a backfill, a
 // rescale and others, seen by what the server does to its files.
 //
-// The number of kills is VEGA_STREAM_KILLS (default 100) and the seed is
+// The lake is an embedded one, and in fewer lives one with a PostgreSQL catalog
+// (postgres_test.go), which goes on with what the dead server was committing.
+//
+// The number of kills is VEGA_STREAM_KILLS (default 100, and 24) and the seed is
 // VEGA_SEED; equal seeds give equal workloads, not equal moments.
 package streamcrash

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/integration/process"
 )
 
@@ -32,20 +33,63 @@ func number(t *testing.T, env string, otherwise int) int {
 	return n
 }
 
-// wholeEvery is after how many kills everything is compared.
-const wholeEvery = 20
+// Everything is compared after so many kills.
+const (
+	wholeEvery         = 20
+	wholeEveryPostgres = 12
+)
 
 func TestEveryLifeGoesOn(t *testing.T) {
-	rounds, seed := number(t, "VEGA_STREAM_KILLS", 100), uint64(number(t, "VEGA_SEED", 1))
+	rounds := number(t, "VEGA_STREAM_KILLS", 100)
 	if testing.Short() {
 		rounds = 10
 	}
-	k := &killer{
-		t: t, lake: filepath.Join(t.TempDir(), "lake"), world: newWorld(t, seed), rnd: rand.New(rand.NewPCG(seed, 2)), paused: map[string]bool{},
+	k := newKiller(t, wholeEvery)
+	k.place.lake = filepath.Join(t.TempDir(), "lake")
+	k.place.data, k.place.state = filepath.Join(k.place.lake, "data"), filepath.Join(k.place.lake, "catalog.ducklake.state")
+	k.run(rounds, moments)
+}
+
+// The same with a PostgreSQL catalog: its server lives on, with what the dead one was about to commit.
+func TestEveryLifeGoesOnPostgres(t *testing.T) {
+	rounds := number(t, "VEGA_STREAM_KILLS", 24)
+	if testing.Short() {
+		rounds = 4
+	}
+	k := newKiller(t, wholeEveryPostgres)
+	dir := t.TempDir()
+	k.place = place{lake: laketest.PostgresDSN(t), schema: fmt.Sprintf("kills_%d", time.Now().UnixNano()), data: filepath.Join(dir, "data"), state: filepath.Join(dir, "state")}
+	k.run(rounds, append(inPostgres, moments...))
+}
+
+func newKiller(t *testing.T, whole int) *killer {
+	t.Helper()
+	seed := uint64(number(t, "VEGA_SEED", 1))
+	return &killer{
+		t: t, world: newWorld(t, seed), rnd: rand.New(rand.NewPCG(seed, 2)), paused: map[string]bool{}, wholeEvery: whole,
 		keeping: []*process.Subscriber{process.NewSubscriber("main.totals"), process.NewSubscriber("main.named")}, kills: map[string]int{},
 	}
+}
+
+// place is where the lake lies.
+type place struct {
+	lake        string // of --lake
+	schema      string // of a PostgreSQL catalog; "" is an embedded one
+	data, state string
+}
+
+func (k *killer) start(args ...string) *process.Server {
+	k.t.Helper()
+	if k.place.schema != "" {
+		args = append(args, "--metadata-schema", k.place.schema, "--data-path", k.place.data, "--state-dir", k.place.state, "--server-id", "killed")
+	}
+	return process.Start(k.t, process.Options{Lake: k.place.lake, Args: args})
+}
+
+func (k *killer) run(rounds int, moments []moment) {
+	t := k.t
 	for round := range rounds {
-		s := process.Start(t, process.Options{Lake: k.lake, Args: []string{"--maintenance-interval", "2s"}})
+		s := k.start("--maintenance-interval", "2s")
 		c := s.Connect(t)
 		if round == 0 {
 			for _, sql := range sources {
@@ -59,7 +103,7 @@ func TestEveryLifeGoesOn(t *testing.T) {
 			}
 			fresh(t, c)
 		}
-		if round > 0 && round%wholeEvery == 0 {
+		if round > 0 && round%k.wholeEvery == 0 {
 			k.whole(s, c)
 		}
 		k.life(s, c, moments[round%len(moments)])
@@ -67,7 +111,7 @@ func TestEveryLifeGoesOn(t *testing.T) {
 			t.Fatalf("life %d, moment %s", round, moments[round%len(moments)].name)
 		}
 	}
-	s := process.Start(t, process.Options{Lake: k.lake})
+	s := k.start()
 	k.whole(s, s.Connect(t))
 	t.Logf("%d kills %v, %d times without the state, %d writes committed, %d and %d publications applied, %d by subscribers that began anew",
 		rounds, k.kills, k.stateless, k.world.writes, k.keeping[0].Publications, k.keeping[1].Publications, k.anew)
@@ -76,19 +120,21 @@ func TestEveryLifeGoesOn(t *testing.T) {
 // killer is the loop's memory.
 type killer struct {
 	t       *testing.T
-	lake    string
+	place   place
 	world   *world
 	rnd     *rand.Rand
 	paused  map[string]bool
 	keeping []*process.Subscriber // go on where they were
 	kills   map[string]int
 
-	stateless int
-	anew      int
-	extra     int
+	wholeEvery int
+	afterwards func() // is to be done when the server is dead
+	stateless  int
+	anew       int
+	extra      int
 }
 
-func (k *killer) state() string { return filepath.Join(k.lake, "catalog.ducklake.state") }
+func (k *killer) state() string { return k.place.state }
 
 // moment is when the server is killed: do leads there.
 type moment struct {
@@ -107,6 +153,15 @@ func (k *killer) at(dir string, match func(fsnotify.Event) bool, do func()) {
 	w.wait(3 * time.Second)
 }
 
+// committing waits for the next commit while do runs: its first bytes in an embedded catalog, its end in PostgreSQL.
+func (k *killer) committing(do func()) {
+	if k.place.schema != "" {
+		k.committed(do)
+		return
+	}
+	k.at(k.place.lake, touched(".wal"), do)
+}
+
 // streaming is one of the streaming views.
 func (k *killer) streaming() string {
 	for {
@@ -123,14 +178,14 @@ var moments = []moment{
 	{"recovery", func(k *killer, _ *process.Client, _ func(string)) { k.after(200 * time.Millisecond) }},
 	{"commit", func(k *killer, _ *process.Client, _ func(string)) {
 		k.after(500 * time.Millisecond)
-		k.at(k.lake, touched(".wal"), func() {})
+		k.committing(func() {})
 	}},
 	{"checkpoint", func(k *killer, _ *process.Client, _ func(string)) {
 		k.after(300 * time.Millisecond)
 		k.at(k.state(), touched(), func() {})
 	}},
 	{"staging", func(k *killer, _ *process.Client, send func(string)) {
-		k.at(filepath.Join(k.lake, "data"), touched(".parquet"), func() { send("") })
+		k.at(k.place.data, touched(".parquet"), func() { send("") })
 	}},
 	{"rebuild", func(k *killer, _ *process.Client, send func(string)) {
 		k.at(k.state(), made, func() { send(alter + k.streaming() + " REBUILD") })
@@ -148,7 +203,7 @@ var moments = []moment{
 	}},
 	{"create", func(k *killer, _ *process.Client, send func(string)) {
 		k.extra++
-		k.at(k.lake, touched(".wal"), func() {
+		k.committing(func() {
 			send(fmt.Sprintf("CREATE STREAMING MATERIALIZED VIEW extra_%d AS %s", k.extra, weighed))
 		})
 	}},
@@ -181,7 +236,7 @@ var moments = []moment{
 		k.after(200 * time.Millisecond)
 	}},
 	{"drop", func(k *killer, _ *process.Client, send func(string)) {
-		k.at(k.lake, touched(".wal"), func() { send(fmt.Sprintf("DROP STREAMING MATERIALIZED VIEW IF EXISTS extra_%d", k.extra)) })
+		k.committing(func() { send(fmt.Sprintf("DROP STREAMING MATERIALIZED VIEW IF EXISTS extra_%d", k.extra)) })
 	}},
 }
 
@@ -247,6 +302,10 @@ func (k *killer) life(s *process.Server, c *process.Client, m moment) {
 	s.Kill()
 	cancel()
 	wg.Wait()
+	if k.afterwards != nil {
+		k.afterwards()
+		k.afterwards = nil
+	}
 	k.kills[m.name]++
 	k.anew += fromNothing.Publications
 	if k.rnd.IntN(8) == 0 {

@@ -1,9 +1,10 @@
 package streamcrash
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/vegadb/vega-flight/ducklake/laketest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(laketest.Main(m)) }
