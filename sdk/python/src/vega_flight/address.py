@@ -94,7 +94,7 @@ def parse(
     driver_options: dict[str, str] | None = None,
 ) -> Address:
     """Reads what `connect` was given."""
-    text = os.fspath(target)
+    text = os.fsdecode(target)
     if not text:
         raise InvalidInputError("the target is a URI such as grpc://localhost:8815, or a folder")
     database = {

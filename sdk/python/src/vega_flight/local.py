@@ -48,7 +48,11 @@ class LocalServer:
     @classmethod
     def join(cls, folder: Path, *, binary: str | None = None, args: list[str] | None = None, timeout: float = 60) -> LocalServer:
         """Starts the folder's server, or joins the one that runs."""
-        folder = folder.expanduser().resolve()
+        try:
+            folder = folder.expanduser().resolve()
+            folder.is_file()
+        except (OSError, RuntimeError, ValueError) as e:  # too long, links in a circle, no home, a zero byte
+            raise _unusable(folder, e) from e
         with cls._guard:
             known = cls._open.get(folder)
             if known is not None and known._owner == os.getpid():
@@ -143,24 +147,39 @@ def _place(folder: Path) -> Path:
     """The folder of the server's own files, which only the user may enter."""
     place = _where(folder)
     try:
+        if folder.is_file() and not _may_be_catalog(folder):
+            raise LakeError(f"the file {folder} is no lake", hint="name a folder, which need not be there yet, or a .ducklake file")
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if place.stat().st_uid != os.getuid():
             raise LakeError(f"{place} belongs to another user", code="LAKE_LOCKED", hint="connect to that user's server by its URI")
         place.chmod(0o700)
     except VegaError:
         raise
-    except OSError as e:
-        raise LakeError(f"{folder} cannot be used as a lake: {e.strerror or e}", hint="name a folder that may be written") from e
+    except (OSError, ValueError) as e:
+        raise _unusable(folder, e) from e
     return place
+
+
+def _unusable(folder: Path, why: Exception) -> LakeError:
+    words = why.strerror if isinstance(why, OSError) and why.strerror else str(why)
+    return LakeError(f"{str(folder)!r} cannot be used as a lake: {words}", hint="name a folder that may be written")
+
+
+def _may_be_catalog(file: Path) -> bool:
+    """Whether the file is a database, of whichever kind: the server says which it takes."""
+    with open(file, "rb") as f:
+        head = f.read(16)
+    return head[8:12] == b"DUCK" or head.startswith(b"SQLite format 3")
 
 
 def _ready(place: Path) -> dict[str, Any] | None:
     """The address of the server that runs, if one does."""
     try:
         ready: dict[str, Any] = json.loads((place / "ready.json").read_text())
-    except (OSError, ValueError):
+        uri, _ = str(ready["flight"]), int(ready["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return ready if _answers(ready["flight"]) else None
+    return ready if _answers(uri) else None
 
 
 def _answers(uri: str) -> bool:
