@@ -6,14 +6,16 @@ import asyncio
 import inspect
 import os
 import signal
+import sys
 import threading
+import traceback
 from datetime import timedelta
 
 import adbc_driver_manager
 import pytest
 
 import vega_flight
-from vega_flight import InvalidInputError, errors
+from vega_flight import InvalidInputError, LakeError, errors
 from vega_flight.address import TLS, Credentials, parse
 from vega_flight.calls import in_thread, interruptible
 from vega_flight.names import Name, options
@@ -235,3 +237,10 @@ def test_files_are_read_first(tmp_path):
 def test_a_package_that_is_not_installed_is_named_by_its_extra():
     with pytest.raises(ModuleNotFoundError, match=r"vega-flight\[no_such_frames\]"):
         vega_flight.extras.extra("no_such_frames")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+def test_a_traceback_has_the_hint_once():
+    for error in (LakeError("it is wrong", hint="do better"), LakeError("it is wrong: do better", hint="do better")):
+        assert "".join(traceback.format_exception(error)).count("do better") == 1
+        assert str(error) == error.message

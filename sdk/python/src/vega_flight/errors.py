@@ -23,6 +23,8 @@ class VegaError(Exception):
         self.message = message
         self.code = code or self.default_code
         self.hint = hint
+        if hint and hint not in message and hasattr(self, "add_note"):  # Python 3.11
+            self.add_note(hint)  # tracebacks show it
 
 
 class InvalidInputError(VegaError, ValueError):
