@@ -25,7 +25,7 @@ func translate(err error) error {
 		return fault.CommitConflict.Wrap(err, "another commit was first")
 	case strings.Contains(text, "Current transaction is aborted"):
 		return fault.TransactionFailed.Newf("an earlier statement of the transaction failed").WithHint("roll it back")
-	case strings.Contains(text, "No space left on device"), strings.Contains(text, "Disk quota exceeded"):
+	case strings.Contains(text, "No space left on device"), strings.Contains(text, "Disk quota exceeded"), strings.Contains(text, "File too large"):
 		return fault.DiskFull.Wrap(err, "writing failed")
 	}
 	var d *duck.Error

@@ -65,7 +65,7 @@ func duckCode(d *duck.Error) *fault.Code {
 		return false
 	}
 	switch {
-	case has("no space left on device", "disk quota exceeded", "max_temp_directory_size"):
+	case has("no space left on device", "disk quota exceeded", "file too large", "max_temp_directory_size"):
 		return fault.DiskFull
 	case has("could not allocate", "failed to allocate", "out of memory"):
 		return fault.MemoryExhausted

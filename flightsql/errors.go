@@ -94,7 +94,7 @@ func classifyCause(err error) *fault.Error {
 		return fault.TimedOut.Newf("the time limit ran out")
 	case errors.Is(err, context.Canceled):
 		return fault.Cancelled.Newf("the statement was cancelled")
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return fault.DiskFull.Newf("%s", err)
 	}
 	return classifyDuckDB(err)

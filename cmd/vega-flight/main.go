@@ -41,6 +41,7 @@ func (e oneLine) Unwrap() error { return e.error }
 
 // run executes one command line and returns the exit code.
 func run(args []string) int {
+	bearFileLimit()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{

@@ -169,8 +169,8 @@ func syncPath(path string) error {
 // diskFault recognises a full disk, which DuckDB reports as text.
 func (p *Publisher) diskFault(err error, table metadata.TableInfo) error {
 	text := err.Error()
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		strings.Contains(text, "No space left on device") || strings.Contains(text, "Disk quota exceeded") {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) ||
+		strings.Contains(text, "No space left on device") || strings.Contains(text, "Disk quota exceeded") || strings.Contains(text, "File too large") {
 		return fault.DiskFull.Wrap(err, "staging %s.%s into %s", table.Schema, table.Name, p.DataPath).
 			WithHint("free space under the data path and run it again")
 	}

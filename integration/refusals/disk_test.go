@@ -26,12 +26,22 @@ func small(t *testing.T, dir string) []string {
 }
 
 func TestTheDiskIsFull(t *testing.T) {
+	t.Run("a small file system", func(t *testing.T) {
+		theDiskIsFull(t, func(data string) []string { return small(t, data) }, func(*process.Server) {})
+	})
+	t.Run("small files", func(t *testing.T) { // where no file system can be made, too
+		theDiskIsFull(t, func(string) []string { return nil }, func(s *process.Server) { s.LimitFiles(t, 16<<20) })
+	})
+}
+
+func theDiskIsFull(t *testing.T, wrap func(data string) []string, limit func(*process.Server)) {
 	h := newHouse(t)
 	data := filepath.Join(h.folder, "data")
 	if err := os.Mkdir(data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := process.Start(t, process.Options{Lake: h.lake, Wrap: small(t, data), Args: []string{"--data-path", data, "--maintenance-interval", "0"}})
+	s := process.Start(t, process.Options{Lake: h.lake, Wrap: wrap(data), Args: []string{"--data-path", data, "--maintenance-interval", "0"}})
+	limit(s)
 	c := s.Connect(t)
 	files := func() (list []string) {
 		t.Helper()

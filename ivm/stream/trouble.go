@@ -11,7 +11,7 @@ import (
 
 // full says that a disk is.
 func full(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || fault.CodeOf(err) == fault.DiskFull
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || fault.CodeOf(err) == fault.DiskFull
 }
 
 // barred says that files cannot be opened or written just now, whatever is in them.
