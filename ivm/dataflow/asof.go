@@ -70,7 +70,7 @@ func NewAsof(name string, s AsofSpec, t Tables) (Loader, error) {
 	if s.Kind != JoinInner && s.Kind != JoinLeft {
 		return nil, fmt.Errorf("dataflow: ASOF join %s is neither inner nor left", name)
 	}
-	if !s.Order[0].Layout().Same(s.Order[1].Layout()) {
+	if !s.Order[0].Layout().Alike(s.Order[1].Layout()) {
 		return nil, fmt.Errorf("dataflow: ASOF join %s compares %v with %v", name, s.Order[0].Layout(), s.Order[1].Layout())
 	}
 	j := &asof{left: s.Kind == JoinLeft, op: s.Op}

@@ -53,7 +53,7 @@ func (r routed) Table(name string, spec state.Spec) (*state.Table, error) {
 		decides = decides[:spec.Group]
 	}
 	for _, by := range r.by {
-		if !slices.EqualFunc(decides, by.Types, row.Type.Equal) {
+		if !slices.EqualFunc(decides, by.Types, row.Type.Alike) {
 			return nil, fault.InternalError.Newf("the key groups of table %s are those of %v, and rows are spread by %v", name, decides, by.Types)
 		}
 	}

@@ -229,6 +229,10 @@ func (d *decoder) setOp(t *tree) (Node, error) {
 	if n.Kind != UnionAll && len(in) != 2 {
 		return nil, fmt.Errorf("%s has %d inputs", t.str("type"), len(in))
 	}
+	// DuckDB matches these rows by what the collation of the first input's texts makes of them, and does not say so in the plan.
+	if n.Kind != UnionAll && slices.ContainsFunc(in[0].Columns(), func(c Column) bool { return c.Type.Collation != "" }) {
+		return d.refuse(t, in, UnknownOperator, "EXCEPT and INTERSECT match texts by their collation", "make the texts of both sides equal by a function, as in: lower(x)"), nil
+	}
 	return n, nil
 }
 

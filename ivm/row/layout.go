@@ -1,6 +1,9 @@
 package row
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Layout says where the fields of a row lie.
 type Layout struct {
@@ -44,6 +47,9 @@ func (l *Layout) Same(m *Layout) bool {
 	}
 	return true
 }
+
+// Alike says that a row of one is a row of the other: the same types, but for what text is compared by.
+func (l *Layout) Alike(m *Layout) bool { return slices.EqualFunc(l.Types, m.Types, Type.Alike) }
 
 // Fixed says that no field is Var: rows are their words and no heap is needed.
 func (l *Layout) Fixed() bool { return len(l.Vars) == 0 }

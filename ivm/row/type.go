@@ -157,6 +157,12 @@ func (t Type) Equal(u Type) bool {
 	return true
 }
 
+// Alike says that values of both are the same words; a collation says only how text is compared.
+func (t Type) Alike(u Type) bool {
+	t.Collation, u.Collation = "", ""
+	return t.Equal(u)
+}
+
 func quoteField(s string) string {
 	plain := s != "" && !keywords[s]
 	for i, c := range []byte(s) {
