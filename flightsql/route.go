@@ -288,13 +288,14 @@ func (x *execution) exec(ctx context.Context, a *gate.Analysis) (int64, error) {
 	}
 	rows := x.params
 	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
-		m := x.many(a)
+		m := x.sess.lake.Many(a)
+		defer func() { _ = m.Close() }()
 		for _, row := range rows {
-			if err := m.add(ctx, row); err != nil {
+			if err := m.Add(ctx, row); err != nil {
 				return 0, err
 			}
 		}
-		err := m.flush(ctx)
-		return m.total, err
+		err := m.Flush(ctx)
+		return m.Total(), err
 	})
 }

@@ -83,19 +83,20 @@ func (x *execution) each(ctx context.Context, r *received) (int64, error) {
 		return 0, err
 	}
 	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
-		m := x.many(st.analysis)
+		m := x.sess.lake.Many(st.analysis)
+		defer func() { _ = m.Close() }()
 		for r.Next() {
 			batch := r.RecordBatch()
 			x.svc.observe.Received(batchSize(batch))
 			for row := range int(batch.NumRows()) {
-				if err := m.add(ctx, argumentsOf(batch, row, columns)); err != nil {
+				if err := m.Add(ctx, argumentsOf(batch, row, columns)); err != nil {
 					return 0, err
 				}
 			}
-			if err := m.flush(ctx); err != nil { // the arguments are the batch's
+			if err := m.Flush(ctx); err != nil { // the arguments are the batch's
 				return 0, err
 			}
 		}
-		return m.total, r.Err()
+		return m.Total(), r.Err()
 	})
 }

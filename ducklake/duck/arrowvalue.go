@@ -217,3 +217,21 @@ func floorDiv(a, b int64) int64 {
 	}
 	return q
 }
+
+// Text says that an argument is a text. DuckDB gives such a one the type that its place in the statement asks for, as it does to a literal.
+func Text(arg any) bool {
+	c, ok := arg.(arrowCell)
+	if !ok {
+		_, ok = arg.(string)
+		return ok
+	}
+	t := c.arr.DataType()
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	switch t.ID() {
+	case arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW:
+		return true
+	}
+	return false
+}

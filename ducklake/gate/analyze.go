@@ -325,10 +325,21 @@ func (x *analyzer) dml() error {
 	}
 	a.TouchesTemp = a.TouchesTemp || ref.Catalog == tempCatalog
 	a.Writes = []TableRef{ref}
+	a.steady = x.steady(ref)
 	if a.Kind == Explain {
 		a.returns, a.ReadOnly = true, !a.Execute
 	}
 	return nil
+}
+
+func (x *analyzer) steady(ref TableRef) bool {
+	for _, f := range x.a.Functions {
+		if x.inst.mirror.macro(f) || x.gate.functions[f] == volatileFn {
+			return false
+		}
+	}
+	t := x.inst.mirror.tables[keyOf(ref.Schema, ref.Name)]
+	return t != nil && t.column("rowid") == nil
 }
 
 // unread forgets the tables of a statement that is explained only.

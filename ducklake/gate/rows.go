@@ -6,46 +6,73 @@ import (
 	"strings"
 )
 
-// Rows is an INSERT … VALUES of one row with parameters, cut so that it can be written for many rows at once. Each row by itself is a statement
-// that DuckDB plans and the lake looks up anew.
+// Rows is a change with parameters, cut so that it can be written for many rows of them at once, with the outcome of running it for one after the
+// other. Each by itself is a statement that DuckDB plans, and that reads all that the transaction has written before.
 type Rows struct {
 	of         *Analysis
 	head, tail string
-	text       []string // of the row, between its parameters
+	text       []string // of a row, between its parameters
 	params     []int    // the parameters, by their places among the statement's
+	between    string   // two rows
+	most       int
+	values     bool   // the rows are a table beside the statement's own: they have the types that the parameters have in the statement
+	untyped    []bool // of those, the parameters that may not be texts: their places give each text a type that is known only with it
+	clash      *clash // nil: rows do not meet
 }
 
-// Rows cuts the statement. It is nil for one that is not such an INSERT, and for one that reads a table: its later rows could see the earlier ones.
+// clash is a query for the first row, from 0 on, that meets what an earlier one has changed.
+type clash struct{ head, tail string }
+
+// Rows cuts the statement; nil for one that must run for row after row: its later rows could see what the earlier ones do.
 func (a *Analysis) Rows() *Rows {
-	if a.Kind != Insert || a.returns || len(a.Reads) > 0 || len(a.Params) == 0 {
+	if !slices.Contains([]Kind{Insert, Update, Delete}, a.Kind) || a.returns || len(a.Params) == 0 || len(a.Writes) != 1 {
 		return nil
 	}
 	toks, src, err := scan(a.SQL)
-	if err != nil {
+	if err != nil || len(toks) == 0 {
 		return nil
 	}
+	switch {
+	case a.Kind == Insert && len(a.Reads) == 0:
+		if r := a.inserted(toks, src); r != nil {
+			return r
+		}
+		return a.united(toks, src)
+	case a.Kind == Insert:
+		return a.united(toks, src)
+	}
+	return a.matched(toks, src)
+}
+
+// inserted cuts an INSERT … VALUES of one row.
+func (a *Analysis) inserted(toks []token, src string) *Rows {
 	from, to := valuesRow(toks)
 	if from < 0 || to != len(toks)-1 || slices.ContainsFunc(toks[:from], combines) {
 		return nil
 	}
-	r := &Rows{of: a, head: src[:toks[from].start], tail: src[toks[to].end:]}
+	r := &Rows{of: a, head: src[:toks[from].start], tail: src[toks[to].end:], between: ", ", most: 512}
+	return r.cut(toks, src, from, to)
+}
+
+// cut takes the tokens from one to another as a row's text. All parameters must be in it.
+func (r *Rows) cut(toks []token, src string, from, to int) *Rows {
 	marks, last := 0, toks[from].start
 	for i, t := range toks {
 		if t.kind != param {
 			continue
 		}
-		if i < from {
+		if i < from || i > to {
 			return nil
 		}
 		if t.text == "?" {
 			marks++
 		}
-		at := a.place(t.text, marks)
+		at := r.of.place(t.text, marks)
 		if at < 0 {
 			return nil
 		}
 		text := src[last:t.start]
-		if before := toks[i-1]; before.kind == word && before.end == t.start {
+		if i > 0 && toks[i-1].kind == word && toks[i-1].end == t.start {
 			text += " " // names may have a $ in them
 		}
 		r.text, r.params = append(r.text, text), append(r.params, at)
@@ -98,37 +125,77 @@ const mostText = 1 << 20
 
 // Most is how many rows one statement may be written for: DuckDB takes 65,535 parameters, and a longer text gains nothing.
 func (r *Rows) Most() int {
-	size := len(r.params) * len("$65535")
+	size := len(r.params)*len("$65535") + len(r.between)
 	for _, text := range r.text {
 		size += len(text)
 	}
-	return max(1, min(512, 65535/len(r.of.Params), mostText/size))
+	return max(1, min(r.most, 65535/len(r.of.Params), mostText/size))
 }
 
-// For is the statement for n rows. Its arguments are those of the rows, one row after the other.
-func (r *Rows) For(n int) *Analysis {
+// Takes says that several rows with such arguments can be run at once; texts says which of a row's are texts.
+func (r *Rows) Takes(texts []bool) bool {
+	for i, untyped := range r.untyped {
+		if untyped && texts[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// For is the statement for n rows. Its arguments are those of the rows, one row after the other; texts says which of a row's are texts.
+func (r *Rows) For(n int, texts []bool) *Analysis {
 	if n == 1 {
 		return r.of
 	}
-	var b strings.Builder
-	b.WriteString(r.head)
-	for row := range n {
-		if row > 0 {
-			b.WriteString(", ")
-		}
-		for i, text := range r.text {
-			b.WriteString(text)
-			if i < len(r.params) {
-				b.WriteByte('$')
-				b.WriteString(strconv.Itoa(row*len(r.of.Params) + r.params[i] + 1))
-			}
-		}
+	return r.with(n, r.head+r.rows(n, texts, false)+r.tail)
+}
+
+// Clash is the query for the first of n rows that meets what an earlier one changes, which gives NULL without one; nil when rows do not meet.
+func (r *Rows) Clash(n int, texts []bool) *Analysis {
+	if r.clash == nil || n == 1 {
+		return nil
 	}
-	b.WriteString(r.tail)
+	return r.with(n, r.clash.head+r.rows(n, texts, true)+r.clash.tail)
+}
+
+func (r *Rows) with(n int, sql string) *Analysis {
 	a := *r.of
-	a.SQL, a.Params = b.String(), nil
+	a.SQL, a.Params = sql, nil
 	for range n {
 		a.Params = append(a.Params, r.of.Params...)
 	}
 	return &a
+}
+
+func (r *Rows) rows(n int, texts []bool, numbered bool) string {
+	types := make([]string, len(r.params))
+	for i, at := range r.params {
+		// A text as an argument is of the type that its place in the statement asks for; one in a table is a text.
+		if t := r.of.Params[at].Type; r.values && at < len(texts) && texts[at] && t != "VARCHAR" {
+			types[i] = t
+		}
+	}
+	var b strings.Builder
+	for row := range n {
+		if row > 0 {
+			b.WriteString(r.between)
+		}
+		for i, text := range r.text {
+			b.WriteString(text)
+			if i == 0 && numbered {
+				b.WriteString(strconv.Itoa(row))
+				b.WriteString(", ")
+			}
+			if i == len(r.params) {
+				break
+			}
+			b.WriteByte('$')
+			b.WriteString(strconv.Itoa(row*len(r.of.Params) + r.params[i] + 1))
+			if types[i] != "" {
+				b.WriteString("::")
+				b.WriteString(types[i])
+			}
+		}
+	}
+	return b.String()
 }

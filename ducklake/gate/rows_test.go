@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ func TestRows(t *testing.T) {
 		{"INSERT INTO t VALUES (1, '2')", ""},
 		{"INSERT INTO t VALUES (?, ?), (3, 'c')", ""},
 		{"INSERT INTO t VALUES (?, ?) RETURNING a", ""},
-		{"INSERT INTO t SELECT ?, ?", ""},
+		{"INSERT INTO t SELECT ?, ?", `INSERT INTO t SELECT "vega picked".* FROM (VALUES ($1, $2), ($3, $4)) "vega row"("vega 1", "vega 2"), LATERAL (SELECT "vega row"."vega 1", "vega row"."vega 2") "vega picked"`},
 		{"INSERT INTO t SELECT * FROM (VALUES (?, ?))", ""},
 		{"INSERT INTO t FROM (VALUES (?, 'x')) v(x, y)", ""},
 		{"INSERT INTO t VALUES ((SELECT max(a) + 1 FROM t), ?)", ""},
@@ -35,13 +36,59 @@ func TestRows(t *testing.T) {
 		}
 		twice := ""
 		if r := a.Rows(); r != nil {
-			two := r.For(2)
-			if twice = two.SQL; len(two.Params) != 2*len(a.Params) || r.For(1) != a {
+			two := r.For(2, nil)
+			if twice = two.SQL; len(two.Params) != 2*len(a.Params) || r.For(1, nil) != a {
 				t.Errorf("%s has %d parameters", twice, len(two.Params))
 			}
 		}
 		if twice != c.twice {
 			t.Errorf("%s\nis written for two rows as %q\nwant %q", c.sql, twice, c.twice)
+		}
+	}
+}
+
+// TestRowsTogether lists which changes run for several rows at once; what they leave is compared where they run.
+func TestRowsTogether(t *testing.T) {
+	_, s := newGate(t, newRealLake(t, slices.Concat(sales, []string{
+		"CREATE TABLE u(a INTEGER, b VARCHAR)", "CREATE TABLE place(rowid INTEGER, i INTEGER)", "CREATE MACRO twice(x) AS x || (SELECT max(b) FROM lake.main.t)",
+	})...))
+	for _, c := range []struct {
+		sql      string
+		together bool
+	}{
+		{"UPDATE t SET b = ? WHERE a = ?", true},
+		{"UPDATE lake.main.t AS x SET b = $1 WHERE x.a = $2", true},
+		{"UPDATE t SET b = upper(b) || ? WHERE a IS NOT DISTINCT FROM ?", true},
+		{"UPDATE t SET b = ? WHERE b = ?", false},
+		{"UPDATE t SET \"B\" = ? WHERE b = 'x' AND a = ?", false},
+		{"UPDATE t SET b = ? WHERE t.b = ?", false},
+		{"UPDATE t SET b = ? WHERE t = ?", false},
+		{"UPDATE t SET b = ? WHERE rowid = ?", false},
+		{"UPDATE t SET b = ? WHERE abs(a) = ?", false},
+		{"UPDATE t SET b = ? WHERE a::VARCHAR = ?", false},
+		{"UPDATE t SET b = ?", false},
+		{"UPDATE t SET b = ? RETURNING a", false},
+		{"UPDATE t SET b = random()::VARCHAR WHERE a = ?", false},
+		{"UPDATE t SET b = twice(?) WHERE a = ?", false},
+		{"UPDATE t SET b = (SELECT max(b) FROM t) || ? WHERE a = ?", false},
+		{"UPDATE t SET b = o.region FROM sales.customer o WHERE a = ?", false},
+		{"UPDATE place SET i = ? WHERE i = 3", false},
+		{"UPDATE place SET rowid = ? WHERE i = ?", false},
+		{"DELETE FROM t WHERE a = ? AND b IN (?, 'x')", true},
+		{"DELETE FROM t WHERE a = (SELECT max(a) FROM t) - ?", false},
+		{"INSERT INTO t SELECT a, ? FROM u WHERE a = ?", true},
+		{"INSERT INTO t SELECT a, ? FROM t WHERE a = ?", false},
+		{"INSERT INTO t SELECT count(*), ? FROM u WHERE a = ?", false},
+		{"INSERT INTO t SELECT a, ? FROM u WHERE a = ? LIMIT 1", false},
+		{"INSERT INTO t SELECT a, ? FROM u WHERE a = ? ORDER BY a", false},
+		{"INSERT INTO t SELECT a, ? FROM u UNION SELECT a, 'x' FROM u", false},
+		{"INSERT INTO t SELECT row_number() OVER (), ? FROM u", false},
+		{"INSERT INTO t SELECT a, ? FROM u WHERE sqrt(a) > 1", false},
+	} {
+		if a, err := s.Analyze(t.Context(), c.sql, Env{}); err != nil {
+			t.Errorf("%s: %v", c.sql, err)
+		} else if r := a.Rows(); (r != nil) != c.together {
+			t.Errorf("%s: together %t", c.sql, r != nil)
 		}
 	}
 }
