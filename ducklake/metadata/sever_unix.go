@@ -22,6 +22,9 @@ func sever(chosen func(peer string, socket uint64) bool) {
 		if err != nil {
 			continue
 		}
+		if _, err := syscall.Getpeername(fd); err != nil {
+			continue // closing a second descriptor of a file would give up the process's locks on it, DuckDB's or Pebble's
+		}
 		// A descriptor of our own: the number may be another connection's at any moment.
 		own, err := syscall.Dup(fd)
 		if err != nil {
