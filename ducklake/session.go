@@ -65,6 +65,19 @@ func (l *Lake) NewSession(ctx context.Context, c SessionConfig) (*Session, error
 	return s, nil
 }
 
+// Beside opens a session with the settings that this one has now, and without its temporary objects: for a transaction that is a single
+// call's own, which the session's other statements have no part in.
+func (s *Session) Beside(ctx context.Context) (*Session, error) {
+	other, err := s.lake.NewSession(ctx, s.config)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other.options = s.options
+	return other, nil
+}
+
 // Lake is the lake of the session.
 func (s *Session) Lake() *Lake { return s.lake }
 

@@ -287,8 +287,8 @@ func (x *execution) exec(ctx context.Context, a *gate.Analysis) (int64, error) {
 		return x.sess.lake.Exec(ctx, a, x.params[0]...)
 	}
 	rows := x.params
-	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
-		m := x.sess.lake.Many(a)
+	return x.sess.many(ctx, a, func(ctx context.Context, lake *ducklake.Session) (int64, error) {
+		m := lake.Many(a)
 		defer func() { _ = m.Close() }()
 		for _, row := range rows {
 			if err := m.Add(ctx, row); err != nil {

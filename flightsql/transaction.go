@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 
+	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/ducklake/gate"
 	"github.com/vegadb/vega-flight/fault"
 )
@@ -109,19 +110,26 @@ func (x *execution) transaction(ctx context.Context, kind gate.Kind) (*stream, e
 	return x.status(statusSchema, kind.String()), nil
 }
 
-// many runs several changes as one transaction: the session's open one, or one of its own.
-func (sess *session) many(ctx context.Context, work func(context.Context) (int64, error)) (int64, error) {
-	if id, _ := sess.lake.InTransaction(); id != "" {
-		return work(ctx)
+// many runs several changes by one statement as one transaction: the session's open one, or one that is this call's own, for other threads of
+// the client may use the session meanwhile. Only what has to do with temporary objects opens one for the session.
+func (sess *session) many(ctx context.Context, a *gate.Analysis, work func(context.Context, *ducklake.Session) (int64, error)) (n int64, err error) {
+	lake := sess.lake
+	if id, _ := lake.InTransaction(); id != "" {
+		return work(ctx, lake)
 	}
-	id, err := sess.lake.Begin(ctx)
+	if !a.TouchesTemp && a.Effect == nil {
+		if lake, err = lake.Beside(ctx); err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, lake.Close()) }()
+	}
+	id, err := lake.Begin(ctx)
 	if err != nil {
 		return 0, err
 	}
-	n, err := work(ctx)
-	if err != nil {
+	if n, err = work(ctx, lake); err != nil {
 		// The statement's context may be over; the rollback must still happen.
-		return 0, errors.Join(err, sess.lake.Rollback(context.WithoutCancel(ctx), id))
+		return 0, errors.Join(err, lake.Rollback(context.WithoutCancel(ctx), id))
 	}
-	return n, sess.lake.Commit(ctx, id)
+	return n, lake.Commit(ctx, id)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 
+	"github.com/vegadb/vega-flight/ducklake"
 	"github.com/vegadb/vega-flight/fault"
 )
 
@@ -82,8 +83,8 @@ func (x *execution) each(ctx context.Context, r *received) (int64, error) {
 	if err := x.admit(ctx, st.analysis); err != nil {
 		return 0, err
 	}
-	return x.sess.many(ctx, func(ctx context.Context) (int64, error) {
-		m := x.sess.lake.Many(st.analysis)
+	return x.sess.many(ctx, st.analysis, func(ctx context.Context, lake *ducklake.Session) (int64, error) {
+		m := lake.Many(st.analysis)
 		defer func() { _ = m.Close() }()
 		for r.Next() {
 			batch := r.RecordBatch()
