@@ -41,7 +41,9 @@ func (p *Plan) Explain() []Row {
 		if key := i.Identity(); key != nil {
 			parts := make([]string, len(key))
 			for j, c := range key {
-				parts[j] = cols[c].Name
+				if parts[j] = cols[c].Name; parts[j] == "" {
+					parts[j] = fmt.Sprintf("#%d", c)
+				}
 			}
 			r.Key = "(" + strings.Join(parts, ", ") + ")"
 		}
