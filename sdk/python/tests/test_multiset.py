@@ -58,3 +58,21 @@ def test_rows_go_by_their_key():
 
 def test_rows_come_as_often_as_they_weigh():
     assert repeated(pa.table({"i": [1, 2, 3]}), pa.array([2, 0, 1])).column("i").to_pylist() == [1, 1, 3]
+
+
+@pytest.mark.parametrize("leaf", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date32(), pa.time64("us")], ids=str)
+def test_times_that_python_has_not(leaf):
+    """Infinite ones, those after the year 9999, and midnight at the end of a day."""
+    last = {pa.date32(): 2**31 - 1, pa.time64("us"): 86_400_000_000}.get(leaf, 2**63 - 1)
+    times = pa.array([last, 1, None], pa.int32() if leaf == pa.date32() else pa.int64()).view(leaf)
+    for column in (
+        times,
+        pa.ListArray.from_arrays([0, 2, 3, 3], times),
+        pa.FixedSizeListArray.from_arrays(times, 1),
+        pa.StructArray.from_arrays([times, pa.array([1, 1, 1])], ["a", "b"]),
+        pa.MapArray.from_arrays([0, 1, 2, 3], pa.array(["a", "b", "c"]), times),
+    ):
+        rows = pa.table({"t": column})
+        for gone in range(3):
+            left = without(rows, rows.slice(gone, 1))
+            assert left.equals(pa.concat_tables([rows.slice(0, gone), rows.slice(gone + 1)]))

@@ -86,5 +86,26 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.if_else(zero, pa.scalar(0, kind), column)
     nested = pa.types.is_nested(kind) or pa.types.is_interval(kind) or pa.types.is_null(kind)
     if nested or pa.types.is_decimal(kind) or pa.types.is_union(kind):
+        column = column.cast(_counted(kind))
         return pa.chunked_array([pa.array([repr(value.as_py()) for value in column], pa.string())], pa.string())
     return column
+
+
+def _counted(kind: pa.DataType) -> pa.DataType:
+    """The type with numbers for times: Python has no infinite ones, none of the year 10000, and no nanoseconds."""
+    if pa.types.is_map(kind):
+        return pa.map_(_counted(kind.key_type), kind.item_field.with_type(_counted(kind.item_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_counted(field.type)) for field in kind])
+    for is_list, like in (
+        (pa.types.is_fixed_size_list, lambda field: pa.list_(field, kind.list_size)),
+        (pa.types.is_large_list, pa.large_list),
+        (pa.types.is_list, pa.list_),
+    ):
+        if is_list(kind):
+            return like(kind.value_field.with_type(_counted(kind.value_type)))
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return pa.int32()
+    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
+        return pa.int64()
+    return kind
