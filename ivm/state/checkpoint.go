@@ -313,12 +313,15 @@ func (c *Checkpoint) commit(ctx context.Context) (err error) {
 		return fault.Cancelled.Wrap(err, "a checkpoint")
 	}
 	if c.w != nil {
-		return c.w.commit(ctx, c.frontier)
+		if err := c.w.commit(ctx, c.frontier); err != nil {
+			return err
+		}
+		return c.s.Err()
 	}
 	if err := c.commitBatch(); err != nil {
 		return fault.StateUnreadable.Wrap(err, "writing a checkpoint to %s", c.s.dir)
 	}
-	return nil
+	return c.s.Err()
 }
 
 // commitBatch commits a small checkpoint.

@@ -30,7 +30,7 @@ type Store struct {
 	db         *pebble.DB
 	opts       *pebble.Options
 	dir        string
-	fs         vfs.FS
+	fs         *still
 	tables     []*Table
 	mu         sync.Mutex
 	frontier   []byte
@@ -78,9 +78,9 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	cache := pebble.NewCache(o.Cache)
 	defer cache.Unref()
-	s := &Store{dir: o.Dir, fs: o.FS, ready: o.Ready}
+	s := &Store{dir: o.Dir, fs: newStill(o.FS), ready: o.Ready}
 	s.opts = &pebble.Options{
-		FS: o.FS, Cache: cache, FormatMajorVersion: pebble.FormatNewest, Logger: storeLogger{}, MemTableSize: 16 << 20,
+		FS: s.fs, Cache: cache, FormatMajorVersion: pebble.FormatNewest, Logger: storeLogger{}, MemTableSize: 16 << 20,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 	}
 	// A file that is damaged or gone is an error for whoever reads it; Pebble would end the process for it.
@@ -115,7 +115,12 @@ func (s *Store) open(stamp string) (err error) {
 	}
 	if s.lock, err = pebble.LockDirectory(s.dir, s.fs); err == nil {
 		s.opts.Lock = s.lock
+		s.fs.opening.Store(true)
 		s.db, err = pebble.Open(s.dir, s.opts)
+		s.fs.opening.Store(false)
+		if err == nil {
+			err = s.fs.failed()
+		}
 	}
 	if err != nil {
 		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir)
@@ -316,6 +321,9 @@ func (s *Store) caught(p any, err *error) {
 func (s *Store) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.fs.failed(); err != nil && s.broken == nil {
+		s.broken = fault.StateUnreadable.Wrap(err, "the checkpoint in %s", s.dir).WithHint("the view restarts from its newest checkpoint")
+	}
 	return s.broken
 }
 
