@@ -9,26 +9,65 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/integration/process"
 )
 
 const perKey = "SELECT k, count(*) AS n, sum(v)::BIGINT AS s FROM t GROUP BY k"
 
 func TestTheDiskOfTheStateIsFull(t *testing.T) {
-	d := process.NewDisk(t, 128) // 64 MiB are always left free
-	h := &house{t: t, lake: filepath.Join(t.TempDir(), "lake")}
-	h.state = filepath.Join(d.Host, "state")
-	h.start(d.Wrap, "--state-dir", filepath.Join(d.Dir, "state"))
+	t.Run("a small file system", func(t *testing.T) {
+		d := process.NewDisk(t, 128) // 64 MiB are always left free
+		h := &house{t: t, lake: filepath.Join(t.TempDir(), "lake"), state: filepath.Join(d.Host, "state")}
+		f := filling{house: h, rows: 2000, start: func() { h.start(d.Wrap, "--state-dir", filepath.Join(d.Dir, "state")) }}
+		f.fill = func() (empty func()) {
+			file := d.Fill(t, 8<<20)
+			return func() {
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		f.run("INSERT INTO t VALUES (1, 1)", "CREATE MATERIALIZED VIEW plain AS "+perKey)
+	})
+	t.Run("no files", func(t *testing.T) { // where no file system can be made, too; the catalog is no file
+		dir := t.TempDir()
+		h := &house{t: t, lake: laketest.PostgresDSN(t), state: filepath.Join(dir, "state")}
+		schema := fmt.Sprintf("full_%d", time.Now().UnixNano())
+		f := filling{house: h, rows: 900, start: func() {
+			h.start(nil, "--metadata-schema", schema, "--data-path", filepath.Join(dir, "data"), "--state-dir", h.state, "--server-id", "full")
+		}}
+		f.fill = func() (empty func()) {
+			h.s.LimitFiles(t, 1)
+			return func() { h.s.LimitFiles(t, -1) }
+		}
+		f.run("INSERT INTO t VALUES (1, 1)")
+	})
+}
+
+// filling is a house in which there is room for the state of views, or none.
+type filling struct {
+	*house
+	start func()
+	fill  func() (empty func())
+	rows  int // that are written at a time
+}
+
+// run fills it. What is to be done meanwhile succeeds.
+func (h filling) run(meanwhile ...string) {
+	t := h.t
+	h.start()
 	h.do("CREATE TABLE t (k INTEGER, v INTEGER)", "INSERT INTO t SELECT i, i FROM range(1000) t(i)",
 		"CREATE STREAMING MATERIALIZED VIEW v WITH (wait_for_ready = true, checkpoint_interval = '100ms') AS "+perKey,
 		"CREATE STREAMING MATERIALIZED VIEW over_v WITH (wait_for_ready = true, checkpoint_interval = '100ms') AS SELECT n, count(*) AS m FROM v GROUP BY n")
 	queries := map[string]string{"v": perKey, "over_v": "SELECT n, count(*) AS m FROM v GROUP BY n"}
 	h.right(queries)
 
-	filling := d.Fill(t, 8<<20)
+	empty := h.fill()
 	for i, s := 0, (status{}); s.state != "RESOURCE_BLOCKED"; i++ { // it goes on until a checkpoint finds no room
-		h.do(fmt.Sprintf("INSERT INTO t SELECT i, %d FROM range(2000) t(i)", i))
+		h.do(fmt.Sprintf("INSERT INTO t SELECT i, %d FROM range(%d) t(i)", i, h.rows))
 		s = statuses(t, h.c)["v"]
 	}
 	if s := h.reaches("v", "RESOURCE_BLOCKED"); !strings.Contains(s.reason, "DISK_FULL") {
@@ -36,7 +75,8 @@ func TestTheDiskOfTheStateIsFull(t *testing.T) {
 	}
 	at := h.c.Value(t, "SELECT version FROM vega.streaming_views WHERE view_name = 'v'")
 	// What it had is served; others do not suffer.
-	h.do("SELECT count(*) FROM v", "INSERT INTO t VALUES (1, 1)", "CREATE MATERIALIZED VIEW plain AS "+perKey)
+	h.do("SELECT count(*) FROM v")
+	h.do(meanwhile...)
 	// One that is made now has a reason too.
 	h.do("CREATE STREAMING MATERIALIZED VIEW late AS " + perKey)
 	h.reaches("late", "RESOURCE_BLOCKED")
@@ -46,12 +86,10 @@ func TestTheDiskOfTheStateIsFull(t *testing.T) {
 	}
 	queries["late"] = perKey
 
-	if err := os.Remove(filling); err != nil {
-		t.Fatal(err)
-	}
+	empty()
 	h.right(queries)
 	h.s.Kill()
-	h.start(d.Wrap, "--state-dir", filepath.Join(d.Dir, "state"))
+	h.start()
 	h.do("DELETE FROM t WHERE v % 2 = 1")
 	h.right(queries)
 	h.do("DROP STREAMING MATERIALIZED VIEW late")
