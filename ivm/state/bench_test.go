@@ -3,6 +3,7 @@ package state_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -300,5 +301,44 @@ func BenchmarkMap(b *testing.B) {
 				i++
 			})
 		})
+	}
+}
+
+// BenchmarkNew takes 4 M keys that are not there, each with an entry, as the rows of a result come.
+func BenchmarkNew(b *testing.B) {
+	const keys, rows = 1 << 22, 1 << 17
+	spec := state.Spec{Key: row.ParseLayout("UUID"), Entry: row.ParseLayout("UBIGINT")}
+	in, at := zset.New(spec.Key), zset.New(spec.Entry)
+	var refs []state.Ref
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for b.Loop() {
+		st, err := state.OpenStore(state.StoreOptions{Dir: b.TempDir(), Stamp: "1"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		t, err := state.Open(st, "t", spec, state.Part{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		rnd := rand.New(rand.NewPCG(1, 1))
+		start := threadTime()
+		spent := threadTime() - start
+		for n := 0; n < keys; n += rows {
+			in.Reset()
+			at.Reset()
+			for i := range rows {
+				k := in.AppendRow(1)
+				k[1], k[2] = rnd.Uint64(), rnd.Uint64()
+				at.AppendRow(1)[1] = uint64(n + i)
+			}
+			start = threadTime()
+			refs = t.Load(in, at, refs[:0])
+			spent += threadTime() - start
+		}
+		b.ReportMetric(float64(spent.Nanoseconds())/keys, "cpu-ns/key")
+		if err := st.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
