@@ -62,7 +62,7 @@ func (p *Publisher) Locate(ctx context.Context, conn *duck.Conn, table metadata.
 	if where != "" {
 		where = " WHERE " + where
 	}
-	r, err := conn.Query(ctx, `SELECT `+head+`rowid, filename, file_row_number FROM `+metadata.QuoteIdent(p.Lake)+`.`+
+	r, err := conn.Query(ctx, `SELECT `+head+`rowid, `+fileNumber(files)+`, file_row_number FROM `+metadata.QuoteIdent(p.Lake)+`.`+
 		metadata.QuoteIdent(table.Schema)+`.`+metadata.QuoteIdent(table.Name)+where)
 	if err != nil {
 		return 0, err
@@ -76,31 +76,67 @@ func (p *Publisher) Locate(ctx context.Context, conn *duck.Conn, table metadata.
 	return seen, r.Err()
 }
 
+// fewFiles is how many files are told apart by DuckDB, which has a file's name once for many rows. It compares names one after the other.
+const fewFiles = 32
+
+// unknownFile is the number of a data file that is not in the catalog.
+const unknownFile = Inlined - 1
+
+// fileNumber is an expression for the number of the file that a row lies in, or for the file's name.
+func fileNumber(files map[string]int64) string {
+	var whens strings.Builder
+	known := map[string]bool{}
+	for path, id := range files {
+		name := filepath.Base(path)
+		known[name] = true
+		fmt.Fprintf(&whens, ` WHEN %s THEN %d`, metadata.QuoteLiteral(name), id)
+	}
+	if len(files) == 0 || len(files) > fewFiles || len(known) < len(files) {
+		return `filename`
+	}
+	return fmt.Sprintf(`CAST(CASE parse_filename(filename)%s ELSE CASE WHEN filename LIKE '%%.parquet' THEN %d ELSE %d END END AS BIGINT)`, whens.String(), unknownFile, Inlined)
+}
+
 func locateBatch(batch arrow.RecordBatch, width int, files map[string]int64, each Located) error {
 	ids, ok1 := batch.Column(width).(*array.Int64)
-	names, ok2 := batch.Column(width + 1).(*array.String)
-	positions, ok3 := batch.Column(width + 2).(*array.Int64)
-	if !ok1 || !ok2 || !ok3 {
+	positions, ok2 := batch.Column(width + 2).(*array.Int64)
+	if !ok1 || !ok2 {
 		return fmt.Errorf("publish: locations came as %v", batch.Schema())
 	}
 	out := make([]Location, batch.NumRows())
-	last, file := "", int64(Inlined) // the rows of a file come one after the other
-	for i := range out {
-		if name := names.Value(i); name != last {
-			last, file = name, Inlined
-			if strings.HasSuffix(name, ".parquet") {
-				id, ok := files[filepath.Clean(name)]
-				if !ok {
-					return fmt.Errorf("publish: the file %s is not in the catalog", name)
-				}
-				file = id
-			}
-		}
+	put := func(i int, file int64) {
 		if file == Inlined {
 			out[i] = Location{File: Inlined, Position: ids.Value(i)}
 		} else {
 			out[i] = Location{File: file, Position: positions.Value(i)}
 		}
+	}
+	switch in := batch.Column(width + 1).(type) {
+	case *array.Int64:
+		for i := range out {
+			file := in.Value(i)
+			if file == unknownFile {
+				return fmt.Errorf("publish: rows lie in a file that is not in the catalog")
+			}
+			put(i, file)
+		}
+	case *array.String:
+		last, file := "", int64(Inlined) // the rows of a file come one after the other
+		for i := range out {
+			if name := in.Value(i); name != last {
+				last, file = name, Inlined
+				if strings.HasSuffix(name, ".parquet") {
+					id, ok := files[filepath.Clean(name)]
+					if !ok {
+						return fmt.Errorf("publish: the file %s is not in the catalog", name)
+					}
+					file = id
+				}
+			}
+			put(i, file)
+		}
+	default:
+		return fmt.Errorf("publish: locations came as %v", batch.Schema())
 	}
 	fields := batch.Schema().Fields()[:width]
 	part := array.NewRecordBatch(arrow.NewSchema(fields, nil), batch.Columns()[:width], batch.NumRows())
