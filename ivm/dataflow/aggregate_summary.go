@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -18,6 +19,8 @@ type summable interface {
 	accumulator
 	// queries are over the SQL of the argument; filter is "" or a FILTER clause.
 	queries(arg, filter string) (sql []string, types []row.Type)
+	// single are what queries give of one row by itself; filter is "" or a condition.
+	single(arg, filter string) []string
 	// put adds the results, which are fields of r from i on, to the state.
 	put(p []uint64, l *row.Layout, r []uint64, i int)
 	// argument is where the prepared row has it; false: it has none.
@@ -32,6 +35,17 @@ func (*countRows) queries(_, filter string) ([]string, []row.Type) {
 	return []string{"count(*)" + filter}, []row.Type{countType}
 }
 
+func (*countRows) single(_, filter string) []string { return []string{one(filter)} }
+
+// one is SQL for 1 if all conditions hold, else 0.
+func one(conditions ...string) string {
+	conditions = slices.DeleteFunc(conditions, func(c string) bool { return c == "" })
+	if len(conditions) == 0 {
+		return "CAST(1 AS BIGINT)"
+	}
+	return "CASE WHEN " + strings.Join(conditions, " AND ") + " THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END"
+}
+
 func (a *countRows) put(p []uint64, l *row.Layout, r []uint64, i int) { p[a.off] += r[l.Off[i]] }
 
 func (a *countValues) argument() (cell, bool) { return a.cell, true }
@@ -40,19 +54,37 @@ func (*countValues) queries(arg, filter string) ([]string, []row.Type) {
 	return []string{"count(" + arg + ")" + filter}, []row.Type{countType}
 }
 
+func (*countValues) single(arg, filter string) []string {
+	return []string{one(filter, "("+arg+") IS NOT NULL")}
+}
+
 func (a *countValues) put(p []uint64, l *row.Layout, r []uint64, i int) { p[a.off] += r[l.Off[i]] }
 
 func (a *sumWords) argument() (cell, bool) { return a.cell, true }
 
 func (a *sumWords) queries(arg, filter string) ([]string, []row.Type) {
-	total := row.Type{Kind: row.Int128}
-	switch {
-	case a.kind.Kind == row.Decimal:
-		total = row.Type{Kind: row.Decimal, Width: 38, Scale: a.kind.Scale}
-	case !wordInteger(a.kind):
+	total, ok := a.total()
+	if !ok {
 		return nil, nil
 	}
 	return []string{"count(" + arg + ")" + filter, "CAST(sum(" + arg + ")" + filter + " AS " + total.String() + ")"}, []row.Type{countType, total}
+}
+
+func (a *sumWords) single(arg, filter string) []string {
+	total, _ := a.total()
+	value := "CAST(" + arg + " AS " + total.String() + ")"
+	if filter != "" {
+		value = "CASE WHEN " + filter + " THEN " + value + " END"
+	}
+	return []string{one(filter, "("+arg+") IS NOT NULL"), value}
+}
+
+// total is the type of the sum; ok is false when DuckDB's would not be exact.
+func (a *sumWords) total() (t row.Type, ok bool) {
+	if a.kind.Kind == row.Decimal {
+		return row.Type{Kind: row.Decimal, Width: 38, Scale: a.kind.Scale}, true
+	}
+	return row.Type{Kind: row.Int128}, wordInteger(a.kind)
 }
 
 func (a *sumWords) put(p []uint64, l *row.Layout, r []uint64, i int) {
@@ -67,6 +99,7 @@ func (a *sumWords) put(p []uint64, l *row.Layout, r []uint64, i int) {
 type fromSource struct {
 	fields []string // SQL of each; "" where there is none
 	where  string   // "" is all rows
+	sure   bool     // none can fail
 }
 
 // exactKey says that DuckDB groups values of the type by what is equal here.
@@ -94,7 +127,7 @@ func (g *grouping) summarise(from *fromSource) *Summary {
 		}
 		return ""
 	}
-	var columns, keys []string
+	var columns, keys, values []string
 	var types []row.Type
 	for _, i := range g.set {
 		at := g.spec.Groups[i]
@@ -111,7 +144,7 @@ func (g *grouping) summarise(from *fromSource) *Summary {
 		if !ok {
 			return nil
 		}
-		arg, filter := "", ""
+		arg, filter, condition := "", "", ""
 		if c, has := s.argument(); has {
 			if arg = sqlOf(c); arg == "" {
 				return nil
@@ -129,13 +162,15 @@ func (g *grouping) summarise(from *fromSource) *Summary {
 				}
 				conditions = append(conditions, "("+sql+")")
 			}
-			filter = " FILTER (WHERE " + strings.Join(conditions, " AND ") + ")"
+			condition = strings.Join(conditions, " AND ")
+			filter = " FILTER (WHERE " + condition + ")"
 		}
 		sql, its := s.queries(arg, filter)
 		if sql == nil {
 			return nil
 		}
 		columns, types = append(columns, sql...), append(types, its...)
+		values = append(values, s.single(arg, condition)...)
 	}
 	out := &Summary{SQL: "SELECT " + strings.Join(columns, ", ") + " FROM " + From, Layout: row.NewLayout(types...)}
 	if from.where != "" {
@@ -143,6 +178,9 @@ func (g *grouping) summarise(from *fromSource) *Summary {
 	}
 	if len(keys) > 0 {
 		out.SQL += " GROUP BY " + strings.Join(keys, ", ")
+		if from.sure {
+			out.ungrouped(columns[:len(keys)], values, from.where)
+		}
 	}
 	return out
 }

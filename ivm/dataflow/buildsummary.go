@@ -20,7 +20,10 @@ func (b *builder) fromSource(n plan.Node, p *prepared) *fromSource {
 			return nil
 		}
 	}
-	out := &fromSource{fields: make([]string, len(p.exprs))}
+	out := &fromSource{fields: make([]string, len(p.exprs)), sure: true}
+	for _, e := range preds {
+		out.sure = out.sure && plain(e, false)
+	}
 	for i, e := range p.exprs {
 		c, ok := e.(*plan.ColumnRef)
 		if !ok {
@@ -28,6 +31,7 @@ func (b *builder) fromSource(n plan.Node, p *prepared) *fromSource {
 		}
 		if e = plan.Substitute(p.columns[c.Index], columns); plain(e, true) {
 			out.fields[i] = eval.Deparse(e)
+			out.sure = out.sure && (isColumn(e) || plain(e, false))
 		}
 	}
 	if len(preds) > 0 {

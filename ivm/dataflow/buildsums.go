@@ -59,12 +59,14 @@ func (b *builder) joinSummary(n plan.Node, keys []plan.Expr, side JoinSide, fiel
 	}
 	var out, by, where []string
 	var types []row.Type
+	sure, values := true, []string{one()}
 	for i, e := range keys {
 		t := side.Keys.Layout().Types[i]
 		if e = plan.Substitute(e, columns); !plain(e, true) || !exactKey(t) || !e.Result().Equal(t) {
 			return nil
 		}
 		out, types, by = append(out, eval.Deparse(e)), append(types, t), append(by, fmt.Sprint(i+1))
+		sure = sure && (isColumn(e) || plain(e, false))
 	}
 	out, types = append(out, "count(*)"), append(types, countType)
 	for _, f := range fields {
@@ -76,17 +78,23 @@ func (b *builder) joinSummary(n plan.Node, keys []plan.Expr, side JoinSide, fiel
 		sql := eval.Deparse(e)
 		out = append(out, "count("+sql+")", "CAST(sum("+sql+") AS "+wide.String()+")")
 		types = append(types, countType, wide)
+		values = append(values, one("("+sql+") IS NOT NULL"), "CAST("+sql+" AS "+wide.String()+")")
+		sure = sure && (isColumn(e) || plain(e, false))
 	}
 	for _, e := range preds {
 		if !plain(e, len(preds) == 1) {
 			return nil
 		}
 		where = append(where, "("+eval.Deparse(e)+")")
+		sure = sure && plain(e, false)
 	}
 	s := &Summary{SQL: "SELECT " + strings.Join(out, ", ") + " FROM " + From, Layout: row.NewLayout(types...)}
 	if len(where) > 0 {
 		s.SQL += " WHERE " + strings.Join(where, " AND ")
 	}
 	s.SQL += " GROUP BY " + strings.Join(by, ", ")
+	if sure && len(keys) > 0 {
+		s.ungrouped(out[:len(keys)], values, strings.Join(where, " AND "))
+	}
 	return s
 }

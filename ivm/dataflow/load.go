@@ -26,9 +26,20 @@ func (g *Graph) Load(ctx context.Context, now int64, read func(i int, take func(
 	return out, err
 }
 
+// LoadTo is LoadFrom that gives the content of the output away in parts, each of which is valid until take returns: nobody has all of it in
+// memory at once.
+func (g *Graph) LoadTo(ctx context.Context, now int64, from Contents, take func(*zset.Batch) error) error {
+	_, err := g.load(ctx, now, from, take)
+	return err
+}
+
 // LoadFrom is Load from contents that can also be summarised, so that an aggregation over one source need not read all its rows.
 // Equal rows of the output may come several times, each with its weight.
 func (g *Graph) LoadFrom(ctx context.Context, now int64, from Contents) (*zset.Batch, error) {
+	return g.load(ctx, now, from, nil)
+}
+
+func (g *Graph) load(ctx context.Context, now int64, from Contents, take func(*zset.Batch) error) (*zset.Batch, error) {
 	if g.stepped {
 		return nil, fmt.Errorf("dataflow: a graph that has stepped cannot be loaded")
 	}
@@ -37,6 +48,7 @@ func (g *Graph) LoadFrom(ctx context.Context, now int64, from Contents) (*zset.B
 	}
 	g.now = max(g.now, now)
 	l := newLoading(g)
+	l.take = take
 	l.epoch = &Epoch{Now: g.now, First: true, errors: g.errors}
 	for _, n := range g.nodes {
 		n.out.Reset()
@@ -55,7 +67,8 @@ func (g *Graph) LoadFrom(ctx context.Context, now int64, from Contents) (*zset.B
 type loading struct {
 	graph   *Graph
 	epoch   *Epoch
-	readers [][]port // of each node
+	readers [][]port                // of each node
+	take    func(*zset.Batch) error // of the output; nil: it is kept
 }
 
 func newLoading(g *Graph) *loading {
@@ -103,12 +116,13 @@ func (l *loading) run(ctx context.Context, from Contents) error {
 	return nil
 }
 
-// emit gives an operator's content to its readers, in parts. What leaves the graph is put in place at once.
+// emit gives an operator's content to its readers, in parts. What is kept of the output is put in place at once.
 func (l *loading) emit(ctx context.Context, i int, op Loader) error {
 	e := *l.epoch
 	e.node = i
 	out := zset.New(op.Layout())
-	if i == l.graph.last {
+	kept := i == l.graph.last && l.take == nil
+	if kept {
 		out = l.graph.nodes[i].out
 	} else {
 		var turn sync.Mutex // shards give side by side
@@ -121,7 +135,7 @@ func (l *loading) emit(ctx context.Context, i int, op Loader) error {
 	if err := op.Emit(ctx, &e, out); err != nil {
 		return fmt.Errorf("%s: %w", l.graph.nodes[i].name, err)
 	}
-	if i == l.graph.last {
+	if kept {
 		return nil
 	}
 	return l.give(ctx, i, out)
@@ -131,6 +145,9 @@ func (l *loading) emit(ctx context.Context, i int, op Loader) error {
 func (l *loading) give(ctx context.Context, node int, rows *zset.Batch) error {
 	if rows.Len() == 0 {
 		return nil
+	}
+	if node == l.graph.last && l.take != nil {
+		return l.take(rows)
 	}
 	if node == l.graph.last {
 		out := l.graph.nodes[node].out

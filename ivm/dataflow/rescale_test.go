@@ -76,7 +76,17 @@ func (m *modelCase) rescale(t *testing.T, seed uint64) {
 			}
 			var out *zset.Batch
 			if round+step == 0 {
-				out, err = g.Load(ctx, 0, func(i int, take func(*zset.Batch) error) error { return take(deltas[i]) })
+				read := func(i int, take func(*zset.Batch) error) error { return take(deltas[i]) }
+				if seed%2 == 0 {
+					out, err = g.Load(ctx, 0, read)
+				} else { // in parts
+					out = zset.New(g.Layout())
+					err = g.LoadTo(ctx, 0, rowsOnly(read), func(part *zset.Batch) error {
+						out.AppendBatch(part)
+						return nil
+					})
+					out.Consolidate()
+				}
 			} else {
 				out, err = g.Step(ctx, 0, deltas...)
 			}

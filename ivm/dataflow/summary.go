@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/vegadb/vega-flight/ivm/row"
@@ -16,6 +17,9 @@ type Summary struct {
 	// SQL reads the source's columns, in the order of its input's fields, by the names c0, c1 and so on, from what From stands for.
 	SQL    string
 	Layout *row.Layout // of its rows
+
+	single string // each row by itself, as if it were a group; "" when one might fail midway
+	keys   string // a hash of each row's group, as h; behind it comes of which rows
 }
 
 // From is where a summary's text has the relation that it reads.
@@ -72,6 +76,9 @@ func (l *loading) summarise(ctx context.Context, node, source int, from Contents
 	}
 	s := *op.summary(p.input)
 	s.Source = source
+	if s.single != "" && l.distinct(ctx, &s, from) {
+		s.SQL = s.single
+	}
 	taken := false
 	err := from.Summary(&s, func(rows *zset.Batch) error {
 		taken = true
@@ -82,6 +89,44 @@ func (l *loading) summarise(ctx context.Context, node, source int, from Contents
 		return false, nil
 	}
 	return true, err
+}
+
+const (
+	probedRows = 1 << 16 // from the beginning of a source: few groups are seen in them
+	probedPart = 64      // of the groups, one in so many is looked at whole
+)
+
+// distinct says that there are about as many groups as rows. Then DuckDB does not put them together first: that would take longer than to
+// take in a few more rows.
+func (l *loading) distinct(ctx context.Context, s *Summary, from Contents) bool {
+	if n := from.Size(s.Source); n >= 0 && n < manyRows {
+		return false
+	}
+	for _, part := range []string{ // a limit that is a number would be taken as worth a join with the rows that it leaves
+		fmt.Sprintf("LIMIT (SELECT %d)", probedRows), fmt.Sprintf("WHERE h %% %d = 0", probedPart),
+	} {
+		var rows, groups uint64
+		q := &Summary{Source: s.Source, SQL: "SELECT count(*), count(DISTINCT h) FROM (" + s.keys + " " + part + ")", Layout: row.NewLayout(countType, countType)}
+		err := from.Summary(q, func(b *zset.Batch) error {
+			for i := range b.Len() {
+				rows, groups = b.Row(i)[q.Layout.Off[0]], b.Row(i)[q.Layout.Off[1]]
+			}
+			return ctx.Err()
+		})
+		if err != nil || groups*4 < rows*3 {
+			return false
+		}
+	}
+	return true
+}
+
+// ungrouped makes the queries that are asked where rows and groups are about as many: of values in the place of sums, and of keys.
+func (s *Summary) ungrouped(keys, values []string, where string) {
+	if where != "" {
+		where = " WHERE " + where
+	}
+	s.single = "SELECT " + strings.Join(append(keys[:len(keys):len(keys)], values...), ", ") + " FROM " + From + where
+	s.keys = "SELECT h FROM (SELECT hash(" + strings.Join(keys, ", ") + ") AS h FROM " + From + where + ")"
 }
 
 // rowsOnly are contents without summaries.

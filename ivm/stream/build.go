@@ -61,6 +61,13 @@ func (c *Config) make(ctx context.Context, k making, to target, say saying) (*me
 		say(Backfilling, Reason{Message: "its content is computed from its sources"}, nil)
 		err = m.load(ctx, k, to, was, say)
 	}
+	if errors.Is(err, errOther) {
+		c.Log.Warn("the first content of a streaming view has other rows than its operators give; they are put right", "view", m.name())
+		if m, err = m.anew(ctx, k); err != nil {
+			return nil, err
+		}
+		err = m.load(ctx, k, to, nil, say)
+	}
 	if err == nil {
 		err = m.catchUp(ctx, to)
 	}
@@ -137,7 +144,11 @@ func (m *member) load(ctx context.Context, k making, to target, was *kept, say s
 	if whole {
 		from = dataflow.Nothing // it keeps nothing
 	}
-	content, err := m.graph.LoadFrom(ctx, m.clock, from)
+	var sum Sum // of a content that is published before the state is there: rows go by what the operators say
+	if filled && !whole {
+		sum = m.result.Summing()
+	}
+	content, err := m.compute(ctx, from, sum)
 	if err != nil {
 		return m.lostSince(inconsistent(err))
 	}
@@ -154,22 +165,42 @@ func (m *member) load(ctx context.Context, k making, to target, was *kept, say s
 		m.result, err = m.c.Sink.Open(ctx, m.spec(), m.remembered(), Mark{})
 		return err
 	}
-	if whole {
+	if sum == nil {
 		return nil
 	}
-	return m.compare(ctx, content)
+	same, err := m.result.Has(ctx, sum)
+	if err == nil && !same {
+		err = errOther
+	}
+	return err
 }
 
-// compare makes what is published before the state was there the state's own content: rows go by what the operators say.
-func (m *member) compare(ctx context.Context, content *zset.Batch) error {
-	d, err := m.result.Difference(ctx, content)
-	if err != nil || d.Len() == 0 {
-		return err
+// errOther says that what was published before the state was there is not the state's content.
+var errOther = errors.New("stream: the operators give other rows")
+
+// compute makes the state, and gives the content that the operators say: itself, or to a sum.
+func (m *member) compute(ctx context.Context, from dataflow.Contents, sum Sum) (*zset.Batch, error) {
+	if sum == nil {
+		return m.graph.LoadFrom(ctx, m.clock, from)
 	}
-	m.c.Log.Warn("the first content of a streaming view has other rows than its operators give; they are put right", "view", m.name(), "rows", d.Len())
-	m.pending, m.consolidated, m.since = d.Take(), 0, time.Now()
-	m.sumUp()
-	return nil
+	return nil, m.graph.LoadTo(ctx, m.clock, from, func(b *zset.Batch) error {
+		sum.Add(b)
+		return nil
+	})
+}
+
+// anew makes the member without state, to take in what its operators give in the place of what is published of it.
+func (m *member) anew(ctx context.Context, k making) (*member, error) {
+	served := m.served
+	if err := m.close(); err != nil {
+		return nil, err
+	}
+	k.clean = true
+	out, _, _, err := open(ctx, m.c, k)
+	if err == nil {
+		out.served = served
+	}
+	return out, err
 }
 
 // lostSince says what helps when the rows that came after the boundary cannot be known any more: nobody else knows them.

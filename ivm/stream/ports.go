@@ -120,6 +120,9 @@ type Result interface {
 	// Difference is what makes the given content of what the table has now, what somebody else wrote with it; it is valid until the next call.
 	// The content may have a row several times.
 	Difference(ctx context.Context, content *zset.Batch) (*zset.Batch, error)
+	// Summing begins a sum of a content that nobody keeps, and Has says whether the table has these rows now.
+	Summing() Sum
+	Has(ctx context.Context, s Sum) (bool, error)
 	// Reload brings what is remembered up to the newest snapshot, what somebody else wrote with it.
 	Reload(ctx context.Context) error
 	// Mark is where what is remembered stands: after the last publication, or the last Reload.
@@ -127,6 +130,12 @@ type Result interface {
 	// Rows is how many rows the table has.
 	Rows() int64
 	Close() error
+}
+
+// Sum is of the rows that a content has.
+type Sum interface {
+	// Add adds rows as often as they are there.
+	Add(b *zset.Batch)
 }
 
 // ErrMoved is why files were not rewritten now: a flush or merge was faster.

@@ -9,6 +9,7 @@ import (
 	"github.com/vegadb/vega-flight/ivm/row"
 	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/stream"
+	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
 // catching is why what is known is brought up to the newest snapshot.
@@ -223,17 +224,16 @@ func (r *result) readAll(ctx context.Context, p *picture, how catching, changed 
 	was := r.count
 	r.places.reset()
 	r.setCount(was)
-	n, sum := int64(0), &nameSum{}
+	n, sum := int64(0), &rowSum{names: r.names}
 	var err error
 	if len(p.files)+len(p.inlined) > 0 {
 		err = noted(r.places.rows, func(add func(rowName, place)) error {
 			return r.read(ctx, p, nil, false, func(words []uint64, h *row.Heap, places []place, _ []int64) error {
+				sum.add(&zset.Batch{Layout: r.layout, Words: words, Heap: h}, nil)
 				for i, at := range places {
-					name := r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h)
-					sum.add(name, 1)
-					add(name, at)
-					n++
+					add(r.names.name(words[i*r.layout.Words:(i+1)*r.layout.Words], h), at)
 				}
+				n += int64(len(places))
 				return nil
 			})
 		})

@@ -33,7 +33,7 @@ type result struct {
 	theirs *fault.Error // what somebody else did, until Reload
 	behind bool         // a commit was made, and where its rows lie is not known yet
 	told   func(int)    // of rows that are read to find their places; nil: nobody
-	sum    *nameSum     // of the rows as of seen; nil: not known, since some have come or gone after all were read
+	sum    *rowSum      // of the rows as of seen; nil: not known, since some have come or gone after all were read
 }
 
 // Mark is where the result stands.
@@ -63,8 +63,11 @@ func (r *result) Difference(ctx context.Context, content *zset.Batch) (*zset.Bat
 		if r.count == 0 && content.Len() >= manyRows && !slices.ContainsFunc(content.Weights, negative) {
 			return content, nil // all rows come, so it does not matter that equal ones come one by one
 		}
-		if r.sum != nil && r.count == r.sum.rows && r.sum.is(r.names, content) {
-			return zset.New(r.layout), nil // large contents are not put in order to find that they are the same
+		if r.sum != nil {
+			of := &rowSum{names: r.names}
+			if of.Add(content); r.sum.is(of) {
+				return zset.New(r.layout), nil // large contents are not put in order to find that they are the same
+			}
 		}
 		content.Consolidate()
 		if i := slices.IndexFunc(content.Weights, negative); i >= 0 {
