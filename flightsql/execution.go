@@ -44,9 +44,12 @@ func (s *Service) plan(ctx context.Context, sess *session, text string, txID []b
 		x.rec = rec
 		rec.kind = x.kind()
 		if len(x.steps) == 1 {
-			if err = x.prepare(ctx); err != nil {
-				x.Close()
-			}
+			err = x.prepare(ctx)
+		} else {
+			err = x.wellFormed(ctx)
+		}
+		if err != nil {
+			x.Close()
 		}
 	}
 	if err != nil {
@@ -75,6 +78,23 @@ func (s *Service) read(sess *session, text, tx string, params [][]any) (*executi
 		x.steps = append(x.steps, step{Item: item})
 	}
 	return x, nil
+}
+
+// wellFormed refuses a text that has no meaning before anything of it runs. Whether its names do is seen when the statements before have run.
+func (x *execution) wellFormed(ctx context.Context) error {
+	for i := range x.steps {
+		st := &x.steps[i]
+		err := x.analyse(ctx, st)
+		st.analysis = nil
+		var d *duck.Error
+		if fault.CodeOf(err) == fault.SyntaxError || errors.As(err, &d) && duckCode(d) == fault.SyntaxError {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // prepare analyses and describes the last statement.

@@ -69,6 +69,28 @@ func TestTextOfSeveralStatements(t *testing.T) {
 	equal(t, "view statements among others", c.value("CREATE MATERIALIZED VIEW mm AS SELECT i FROM m; SELECT count(*) FROM mm"), "2")
 }
 
+// As in DuckDB, a text is read to its end before its first statement runs; whether names mean something is seen when their turn comes.
+func TestTextWithoutMeaningRunsNothing(t *testing.T) {
+	h := open(t)
+	c := h.client("ann")
+	for _, text := range []string{
+		"DROP TABLE t; )", "DROP TABLE t; SELEC 1", "DROP TABLE t; SELECT FROM WHERE", "DROP TABLE t; SELECT 'a", "SELECT (; DROP TABLE t",
+		"CREATE MATERIALIZED VIEW v AS SELECT 1 AS i; SELECT 1 +; DROP TABLE t", "DROP TABLE t; CREATE MATERIALIZED VIEW AS SELECT 1",
+		"BEGIN; DROP TABLE t; COMMIT; ROLLBACK TO",
+	} {
+		c.must("CREATE OR REPLACE TABLE t AS SELECT 1 AS i")
+		_, err := c.try(text)
+		wants(t, err, fault.SyntaxError)
+		equal(t, text, c.value("SELECT count(*) FROM t"), "1")
+		_, err = c.ExecuteUpdate(c.ctx(), text)
+		wants(t, err, fault.SyntaxError)
+		equal(t, text, c.value("SELECT count(*) FROM t"), "1")
+	}
+	equal(t, "names that earlier statements make", c.value("CREATE TABLE n AS SELECT 7 AS i; CREATE TEMP MACRO m(x) AS x + 1; SELECT m(i) FROM n"), "8")
+	c.fails("DROP TABLE t; SELECT * FROM nowhere", fault.ObjectNotFound)
+	c.fails("SELECT * FROM t", fault.ObjectNotFound)
+}
+
 func TestErrorsSayWhere(t *testing.T) {
 	h := open(t)
 	c := h.client("ann")

@@ -138,6 +138,22 @@ func read(toks []token, end int) (*statement, error) {
 	return st, err
 }
 
+// transaction takes what DuckDB does after such a word, and nothing else: a rollback to a savepoint is none of the transaction.
+func (st *statement) transaction(c *cursor, kind Kind) error {
+	st.kind = kind
+	c.i++
+	if !c.take("transaction") {
+		c.take("work")
+	}
+	if kind == Begin && !c.take("read", "write") && c.peek(0).is("read") && c.peek(1).is("only") {
+		return fault.NotYetSupported.Newf("transactions that only read are not offered").At(c.peek(0).start).WithHint("leave READ ONLY out")
+	}
+	if c.more() {
+		return fault.SyntaxError.Newf("%s is not followed by %q", kind, c.peek(0).text).At(c.peek(0).start)
+	}
+	return nil
+}
+
 func (st *statement) head(c *cursor) error {
 	first := c.peek(0)
 	if first.op('(') {
@@ -172,14 +188,11 @@ func (st *statement) head(c *cursor) error {
 	case "use", "set", "reset":
 		return st.settings(c)
 	case "begin", "start":
-		st.kind = Begin
-		return nil
+		return st.transaction(c, Begin)
 	case "commit", "end":
-		st.kind = Commit
-		return nil
+		return st.transaction(c, Commit)
 	case "rollback", "abort":
-		st.kind = Rollback
-		return nil
+		return st.transaction(c, Rollback)
 	}
 	hint, known := instead[first.lower]
 	if !known {
