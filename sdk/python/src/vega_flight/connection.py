@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,7 +15,7 @@ from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError
 from .explain import Explanation
 from .fork import check_fork
 from .job import Job, RefreshMaterializedViewResult
-from .local import LocalServer
+from .local import LocalServer, Seat
 from .names import Name, listed, options, text
 from .page import Page, paged
 from .progress import Bar
@@ -61,7 +60,8 @@ def connect(
     default when a terminal or a notebook looks on and tqdm is installed.
 
     For folders, `server_binary` is the server to start (else `VEGA_FLIGHT_BINARY`, the one that came with the package, or the
-    one in PATH), `server_args` are more of its options, and `start_timeout` is how many seconds it may take to be ready.
+    one in PATH), `server_args` are more of its options, and `start_timeout` is how many seconds it may take to be ready,
+    beside the time in which a first start fetches DuckDB's extensions (ten minutes at most).
     """
     check_fork()
     credentials = Credentials(user, password, token, api_key)
@@ -69,11 +69,11 @@ def connect(
     if address.folder is None:
         return Connection(address, None, progress)
     for attempt in range(_ATTEMPTS):
-        server = LocalServer.join(address.folder, binary=server_binary, args=server_args, timeout=start_timeout)
+        seat = LocalServer.join(address.folder, binary=server_binary, args=server_args, timeout=start_timeout)
         try:
-            return Connection(address, server, progress)
+            return Connection(address, seat, progress)
         except BaseException as e:
-            server.leave()
+            seat.leave()
             if not isinstance(e, ServerUnavailableError) or attempt == _ATTEMPTS - 1:  # it was about to end
                 raise
     raise AssertionError
@@ -82,19 +82,17 @@ def connect(
 class Connection:
     """What `connect` gives. Threads may share it."""
 
-    def __init__(self, address: Address, server: LocalServer | None, progress: bool | None) -> None:
-        self._server = server
+    def __init__(self, address: Address, seat: Seat | None, progress: bool | None) -> None:
+        self._seat = seat
         self._progress = progress
-        self._session = Session(server.uri if server else address.uri or "", address.database, address.connection)
+        self._session = Session(seat.uri if seat else address.uri or "", address.database, address.connection)
+        # Tables, views, jobs and results have the session: while there is one of them the server is needed.
+        self._session.needs = seat
         try:
             self.server_version = check_server(*self._session.server())
         except BaseException:
             self._session.close()
             raise
-        # Tables, views, jobs and results have the session: while there is one of them the server is needed.
-        self._unneeded = weakref.finalize(self._session, server.left_behind) if server else None
-        if self._unneeded:
-            self._unneeded.atexit = False
 
     @property
     def uri(self) -> str:
@@ -107,8 +105,8 @@ class Connection:
     def close(self) -> None:
         """Ends the connection; jobs go on. A folder's server ends with its last connection."""
         self._session.close()
-        if self._unneeded is not None and self._unneeded.detach() and self._server is not None:
-            self._server.leave()
+        if self._seat is not None:
+            self._seat.leave()
 
     def __enter__(self) -> Connection:
         return self

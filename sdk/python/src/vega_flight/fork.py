@@ -1,12 +1,13 @@
 """Processes that are forked from one with connections.
 
 The driver works with threads of its own, which a forked child has not: its first call there would wait for ever, and so would
-giving up what the driver made, which Python does when nobody needs it any more.
+giving up what the driver made, which Python does when nobody needs it any more. That holds for the memory of rows, too.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import weakref
 from typing import Any, Protocol
@@ -57,6 +58,8 @@ def check_fork() -> None:
 def _after_in_child() -> None:
     global _lost
     _lost = _loaded
+    if _lost:
+        gc.freeze()  # cycles that nobody needs may have rows in them
     for holder in list(_holders):
         for thing in holder._driver_objects():
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))  # so that it is never given up here

@@ -19,15 +19,38 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .errors import LakeError, ServerMissingError, VegaError, WaitTimeoutError, named
-from .lock import FileLock, release
+from .lock import FileLock
 
 _LONGEST_SOCKET = 100  # bytes; the kernel takes 107
 _BINARY = "vega-flight"
+_FETCH = 600.0  # seconds for the extensions to come over the network
+
+
+class Seat:
+    """A connection's part in a folder's server. It is given up by `leave`, or when nobody has it any more."""
+
+    def __init__(self, server: LocalServer) -> None:
+        self._server = server
+        self._key = object()
+        self._unneeded = weakref.finalize(self, server.left_behind, self._key)
+        self._unneeded.atexit = False
+        server.seats.add(self._key)
+
+    @property
+    def uri(self) -> str:
+        """Where the server is."""
+        return self._server.uri
+
+    def leave(self) -> None:
+        """Gives it up; again is fine. If nobody else needs the server, it has ended when this returns."""
+        self._server.leave(self._key)
+        self._unneeded.detach()
 
 
 class LocalServer:
@@ -36,17 +59,17 @@ class LocalServer:
     _open: dict[Path, LocalServer] = {}
     _guard = threading.Lock()
 
-    def __init__(self, folder: Path, uri: str, lifeline: int, pid: int, child: subprocess.Popen[bytes] | None) -> None:
+    def __init__(self, folder: Path, uri: str, lifeline: FileLock, pid: int, child: subprocess.Popen[bytes] | None) -> None:
         self.folder = folder
         self.uri = uri
         self.pid = pid
-        self._lifeline = lifeline
         self._child = child
         self._owner = os.getpid()
-        self._users = 1
+        self.seats: set[object] = set()
+        self._lifeline = lifeline
 
     @classmethod
-    def join(cls, folder: Path, *, binary: str | None = None, args: list[str] | None = None, timeout: float = 60) -> LocalServer:
+    def join(cls, folder: Path, *, binary: str | None = None, args: list[str] | None = None, timeout: float = 60) -> Seat:
         """Starts the folder's server, or joins the one that runs."""
         try:
             folder = folder.expanduser().resolve()
@@ -57,59 +80,70 @@ class LocalServer:
             known = cls._open.get(folder)
             if known is not None and known._owner == os.getpid():
                 if known._lives():
-                    known._users += 1
-                    return known
+                    return Seat(known)
                 known._let()
             server = cls._join(folder, binary, args or [], timeout)
-            cls._open[folder] = server
-            return server
+            try:
+                cls._open[folder] = server
+                return Seat(server)
+            except BaseException:
+                if not server.seats:
+                    server._gone()
+                raise
 
     @classmethod
     def _join(cls, folder: Path, binary: str | None, args: list[str], timeout: float) -> LocalServer:
         deadline = time.monotonic() + timeout
         place = _place(folder)
         with FileLock(place / "door", deadline):
-            lifeline = FileLock.shared(place / "lifeline", deadline)
+            lifeline = FileLock(place / "lifeline", deadline)
             try:
+                lifeline.share()
                 ready = _ready(place)
                 child = None
                 if ready is None:
                     child, ready = _start(folder, place, _find(binary), args, deadline)
                 return cls(folder, ready["flight"], lifeline, ready["pid"], child)
             except BaseException:
-                release(lifeline)
+                lifeline.release()
                 raise
 
-    def leave(self, timeout: float = 60) -> None:
-        """Gives the server up. If nobody else needs it, it has ended when this returns."""
+    def leave(self, seat: object, timeout: float = 60) -> None:
+        """Gives a seat up. If nobody else needs the server, it has ended when this returns."""
         if self._owner != os.getpid():  # a forked child has nothing to give up but its copy of the file
             return
         with self._guard:
-            self._users -= 1
-            if self._users > 0:
+            if seat not in self.seats:
                 return
-            if self._open.get(self.folder) is self:
-                del self._open[self.folder]
+            if len(self.seats) > 1:
+                self.seats.discard(seat)
+                return
             place = _where(self.folder)
-            if not place.is_dir():  # somebody has removed the lake, and it is not to come back
-                self._let()
-                return
             try:
-                with FileLock(place / "door", time.monotonic() + timeout):
-                    self._let()
-                    self._end(place, time.monotonic() + timeout)
-            except (VegaError, OSError):
-                self._let()  # the server sees by itself that nobody is left
+                if self._open.get(self.folder) is self:
+                    del self._open[self.folder]
+                with suppress(VegaError, OSError):
+                    if place.is_dir():  # else somebody has removed the lake, and it is not to come back
+                        with FileLock(place / "door", time.monotonic() + timeout):
+                            self._let()
+                            self._end(place, time.monotonic() + timeout)
+            finally:
+                self._let()  # where it could not be ended, the server sees by itself that nobody is left
+                self.seats.discard(seat)
 
-    def left_behind(self) -> None:
+    def left_behind(self, seat: object) -> None:
         """Gives the server up for a connection that is garbage and was not closed. It does not wait: Python tidies up."""
         if self._owner == os.getpid():
             with suppress(RuntimeError):  # the interpreter ends, and the kernel takes the lifeline
-                _thread.start_new_thread(self.leave, ())
+                _thread.start_new_thread(self.leave, (seat,))
+
+    def _gone(self) -> None:
+        if self._open.get(self.folder) is self:
+            del self._open[self.folder]
+        self._let()
 
     def _let(self) -> None:
-        release(self._lifeline)
-        self._lifeline = -1
+        self._lifeline.release()
 
     def _lives(self) -> bool:
         return _answers(self.uri)
@@ -117,8 +151,8 @@ class LocalServer:
     def _end(self, place: Path, deadline: float) -> None:
         """Ends the server when nobody else holds its lifeline."""
         with suppress(FileNotFoundError):
-            alone = FileLock.alone(place / "lifeline")
-            if alone is None:
+            alone = FileLock(place / "lifeline", deadline)
+            if not alone.alone():
                 return  # others need it, or it ends already
             try:
                 if self._lives():
@@ -126,7 +160,7 @@ class LocalServer:
                         os.kill(self.pid, signal.SIGTERM)
                     self._await_end(deadline)
             finally:
-                release(alone)
+                alone.release()
 
     def _await_end(self, deadline: float) -> None:
         if self._child is not None:
@@ -226,17 +260,28 @@ def _find(binary: str | None) -> str:
 def _start(
     folder: Path, place: Path, binary: str, args: list[str], deadline: float
 ) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
-    installed = False
-    while True:
-        try:
-            return _start_once(folder, place, binary, args, deadline)
-        except LakeError as e:
-            if e.code != "EXTENSION_MISSING" or installed:
-                raise
-        installed = True
-        done = subprocess.run([binary, "extensions", "install"], env=_environment(binary), capture_output=True, text=True)
-        if done.returncode != 0:
-            raise LakeError(f"DuckDB's extension for lakes cannot be installed: {done.stderr.strip()}", code="EXTENSION_MISSING")
+    try:
+        return _start_once(folder, place, binary, args, deadline)
+    except LakeError as e:
+        if e.code != "EXTENSION_MISSING":
+            raise
+    fetching = time.monotonic()
+    _fetch(binary)
+    return _start_once(folder, place, binary, args, deadline + time.monotonic() - fetching)
+
+
+def _fetch(binary: str) -> None:
+    """Fetches DuckDB's extensions, which takes as long as the network does, but not for ever."""
+    try:
+        command = [binary, "extensions", "install"]
+        done = subprocess.run(command, env=_environment(binary), capture_output=True, text=True, timeout=_FETCH)
+    except subprocess.TimeoutExpired:
+        raise WaitTimeoutError(
+            f"DuckDB's extension for lakes has not come within {_FETCH:.0f} s",
+            hint=f"see why the network is slow, or run `{binary} extensions install` where it is not",
+        ) from None
+    if done.returncode != 0:
+        raise LakeError(f"DuckDB's extension for lakes cannot be installed: {done.stderr.strip()}", code="EXTENSION_MISSING")
 
 
 def _start_once(

@@ -37,46 +37,55 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_in_child)
 
 
-def _take(path: Path, kind: int, deadline: float) -> int:
-    file = _open(path)
-    try:
-        while True:
-            try:
-                fcntl.flock(file, kind | fcntl.LOCK_NB)
-                return file
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise WaitTimeoutError(f"another process keeps {path} locked", hint="see what it is waiting for") from None
-            time.sleep(0.01)
-    except BaseException:
-        release(file)
-        raise
-
-
 class FileLock:
-    """A file that only this process may have locked, within a `with`."""
+    """A file that only this process may have locked, within a `with`; or one that it has locked beside others."""
 
     def __init__(self, path: Path, deadline: float) -> None:
         self._path = path
         self._deadline = deadline
         self._file = -1
+        self._owner = os.getpid()
 
     def __enter__(self) -> FileLock:
-        self._file = _take(self._path, fcntl.LOCK_EX, self._deadline)
+        self._take(fcntl.LOCK_EX)
         return self
 
     def __exit__(self, *_: object) -> None:
-        release(self._file)
+        self.release()
 
-    @staticmethod
-    def shared(path: Path, deadline: float) -> int:
-        """Locks the file beside others; `release` gives it up."""
-        return _take(path, fcntl.LOCK_SH, deadline)
+    def share(self) -> None:
+        """Locks the file beside others, until `release`."""
+        self._take(fcntl.LOCK_SH)
 
-    @staticmethod
-    def alone(path: Path) -> int | None:
-        """Locks the file if nobody else has."""
+    def alone(self) -> bool:
+        """Locks the file if nobody else has, until `release`, and says so."""
         try:
-            return _take(path, fcntl.LOCK_EX, 0)
+            self._take(fcntl.LOCK_EX | fcntl.LOCK_NB)
         except WaitTimeoutError:
-            return None
+            return False
+        return True
+
+    def release(self) -> None:
+        """Gives the lock up; again is fine."""
+        file, self._file = self._file, -1
+        if self._owner == os.getpid():  # a forked child has closed it
+            release(file)
+
+    def __del__(self) -> None:
+        self.release()
+
+    def _take(self, kind: int) -> None:
+        self._file = _open(self._path)
+        try:
+            while True:
+                try:
+                    fcntl.flock(self._file, kind | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    if kind & fcntl.LOCK_NB or time.monotonic() > self._deadline:
+                        hint = "see what it is waiting for"
+                        raise WaitTimeoutError(f"another process keeps {self._path} locked", hint=hint) from None
+                time.sleep(0.01)
+        except BaseException:
+            self.release()
+            raise

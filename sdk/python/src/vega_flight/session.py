@@ -53,7 +53,8 @@ class Session:
         try:
             self._connection = _driver(lambda: adbc_driver_manager.AdbcConnection(self._database, **connection))
         except BaseException:
-            self._database.close()
+            with suppress(RuntimeError):  # Ctrl-C came when there was a connection already: both go when they are garbage
+                self._database.close()
             raise
         hold(self)
 
@@ -62,6 +63,7 @@ class Session:
         return [self._database, self._connection, *self._statements]
 
     def _begin(self) -> None:
+        self.needs: object = None  # what is there for as long as the session is
         self._remembered = False  # whether statements have left something in the session
         self._closing = threading.Lock()
         self._closed = False
