@@ -44,6 +44,7 @@ python-test: build $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python p
 	cd sdk/python && $(abspath $(PYVENV))/bin/ruff check . && $(abspath $(PYVENV))/bin/ruff format --check . && $(abspath $(PYVENV))/bin/mypy
 	cd sdk/python && $(abspath $(PYVENV))/bin/vermin -q --no-tips --violations -t=3.10- src tests reference.py server_hook.py
 	cd sdk/python && VEGA_FLIGHT_BINARY=$(CURDIR)/$(BIN)/vega-flight $(abspath $(PYVENV))/bin/python -m pytest --cov vega_flight --cov-fail-under 95 $(ARGS)
+	$(if $(ARGS),,cd sdk/python && $(abspath $(PYVENV))/bin/python -m coverage json -q -o $(abspath $(BUILD))/coverage.json && $(abspath $(PYVENV))/bin/python tests/covered.py $(abspath $(BUILD))/coverage.json)
 
 wheel: $(EXTENSIONS)/.installed $(PYVENV)/.installed ## the Python package in .build/wheels: pure, and with the server for this platform; both tried in fresh environments
 	rm -rf $(WHEELS) && mkdir -p $(WHEELS)

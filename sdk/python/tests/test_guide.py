@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needed import needed
 from server import ROOT
 
 PAGES = [ROOT / "docs" / "python.md", Path(__file__).parents[1] / "README.md"]
@@ -30,9 +31,9 @@ def test_the_programs_of_a_page(page, tmp_path):
 
 def test_a_notebook(tmp_path):
     """The guide in a notebook: everything runs, explanations are tables, jobs have bars."""
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
+    nbformat = needed("nbformat")
+    nbclient = needed("nbclient")
+    needed("ipykernel")
     cells = [b for b in blocks(PAGES[0]) if "asyncio.run" not in b]
     cells += [
         'db.explain_streaming("SELECT store FROM orders")',

@@ -173,6 +173,16 @@ def test_results_stream_and_are_given_up(db):
     assert isinstance(db.sql("SELECT 1 AS i").to_polars(), pl.DataFrame)
 
 
+def test_results_by_batches_and_cancelled(db):
+    assert sum(batch.num_rows for batch in db.sql("SELECT i FROM range(5) r(i)").to_batches()) == 5
+    result = db.sql("SELECT i FROM range(1000000000000) r(i)")
+    next(result)
+    result.cancel()
+    with pytest.raises(vega_flight.JobCancelledError):
+        for _ in result:
+            pass
+
+
 def test_error_in_the_middle_of_a_result(db):
     with pytest.raises(vega_flight.VegaError) as e:
         db.sql("SELECT CASE WHEN i > 900000 THEN error('stop here') END FROM range(1000000) t(i)").to_arrow()
