@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from .errors import InvalidExpressionError, InvalidInputError, InvalidLimitError, VegaError
+from .fragment import enclosed
 from .names import quoted
 
 if TYPE_CHECKING:
@@ -44,17 +45,27 @@ def pairs(select: SelectArg) -> list[tuple[str, str]] | None:
     return found or None
 
 
-def enclosed(expression: str) -> str:
-    """The expression in parentheses, which a comment at its end does not swallow."""
-    return f"({expression}\n)" if "--" in expression else f"({expression})"
-
-
 def columns(select: SelectArg) -> str:
     """The list between SELECT and FROM."""
     found = pairs(select)
     if found is None:
         return "*"
-    return ", ".join(e if e == quoted(name) else f"{enclosed(e)} AS {quoted(name)}" for name, e in found)
+    return ", ".join(e if e == quoted(name) else _column(name, e) for name, e in found)
+
+
+def _column(name: str, sql: str) -> str:
+    try:
+        return f"{enclosed(sql)} AS {quoted(name)}"
+    except InvalidInputError as e:
+        raise InvalidExpressionError(f"Invalid expression for column '{name}': {e}", code=e.code) from None
+
+
+def condition(where: str, what: str = "filter") -> str:
+    """The condition, in parentheses."""
+    try:
+        return enclosed(where)
+    except InvalidInputError as e:
+        raise InvalidInputError(f"Invalid input, invalid {what}: {e}", code=e.code) from None
 
 
 def checked_limit(limit: int | None) -> int | None:
@@ -74,7 +85,7 @@ def query(source: str, select: SelectArg = None, where: str | None = None, limit
     """The SELECT; `source` is SQL."""
     parts = [f"SELECT {columns(select)}", f"FROM {source}"]
     if where is not None:
-        parts.append(f"WHERE {enclosed(where)}")
+        parts.append(f"WHERE {condition(where)}")
     if checked_limit(limit) is not None:
         parts.append(f"LIMIT {limit}")
     return " ".join(parts)

@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from .calls import in_thread
 from .errors import VegaError
+from .fragment import enclosed, expression
 from .result import AsyncResult, Result
-from .select import SelectArg, blamed, checked_limit, enclosed, pairs, query
+from .select import SelectArg, blamed, checked_limit, pairs, query
+from .select import condition as checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,12 +40,13 @@ class Selection:
 
     def where(self, condition: str) -> Selection:
         """Only rows for which this SQL condition holds."""
+        checked(condition)
         both = condition if self.filter is None else f"{enclosed(self.filter)} AND {enclosed(condition)}"
         return replace(self, filter=both)
 
     def order_by(self, order: str) -> Selection:
         """In this order, as in ORDER BY."""
-        return replace(self, order=order)
+        return replace(self, order=expression(order))
 
     def limit(self, rows: int | None) -> Selection:
         """At most so many rows."""
@@ -67,8 +70,9 @@ class Selection:
 
     def run(self) -> Result:
         """Runs it; the rows come as they are read."""
+        text = self.sql
         try:
-            return self.session.query(self.sql)
+            return self.session.query(text)
         except VegaError as e:
             told = blamed(e, self.session, self.source, pairs(self.columns), {"filter": self.filter})
             if told is e:

@@ -10,9 +10,10 @@ import pyarrow as pa
 from .calls import in_thread
 from .data import Data, counted, reader
 from .errors import InvalidInputError, ReadOnlyViewError, TableNotFoundError, UnsupportedError, VegaError
+from .fragment import enclosed
 from .names import Name, quoted, text
 from .progress import Bar
-from .select import SelectArg, checked_limit, enclosed
+from .select import SelectArg, checked_limit, condition
 from .selection import AsyncSelection, Selection
 from .session import Session
 
@@ -51,8 +52,8 @@ class Table:
 
     def count_rows(self, filter: str | None = None) -> int:
         """How many rows there are, for which the SQL condition holds if there is one."""
-        condition = f" WHERE {enclosed(filter)}" if filter is not None else ""
-        return int(self._session.rows(f"SELECT count(*) AS n FROM {self._name.sql}{condition}")[0]["n"])
+        rows = f" WHERE {condition(filter)}" if filter is not None else ""
+        return int(self._session.rows(f"SELECT count(*) AS n FROM {self._name.sql}{rows}")[0]["n"])
 
     def select(self, columns: SelectArg = None, *, where: str | None = None, limit: int | None = None) -> Selection:
         """Reads a part of the table; the selection's methods and `to_…` say more."""
@@ -109,12 +110,12 @@ class Table:
             raise InvalidInputError("update needs values or values_sql")
         items = [f"{quoted(k)} = ?" for k in values or {}]
         items += [f"{quoted(k)} = {enclosed(e)}" for k, e in (values_sql or {}).items()]
-        condition = f" WHERE {enclosed(where)}" if where is not None else ""
-        return self._write(f"UPDATE {self._name.sql} SET {', '.join(items)}{condition}", list((values or {}).values()))
+        rows = f" WHERE {condition(where)}" if where is not None else ""
+        return self._write(f"UPDATE {self._name.sql} SET {', '.join(items)}{rows}", list((values or {}).values()))
 
     def delete(self, where: str) -> int:
         """Removes the rows for which the condition holds; returns how many."""
-        return self._write(f"DELETE FROM {self._name.sql} WHERE {enclosed(where)}", [])
+        return self._write(f"DELETE FROM {self._name.sql} WHERE {condition(where)}", [])
 
     def _write(self, sql: str, parameters: list[Any]) -> int:
         def run() -> int:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .calls import in_thread
 from .errors import InvalidInputError, JobFailedError, NotAViewError, VegaError
+from .fragment import enclosed, one_statement
 from .job import AsyncJob, Job, RefreshMaterializedViewResult
 from .names import Name, options, quoted
-from .select import SelectArg, blamed, enclosed, pairs, query
+from .select import SelectArg, blamed, condition, pairs, query
 from .session import Session
 from .subscription import AsyncSubscription, Subscription
 from .table import AsyncTable, Table, exists, missing
@@ -161,13 +162,15 @@ class Declaration:
                 raise InvalidInputError("query cannot be combined with source, select, where or limit")
             if not whole.strip():
                 raise InvalidInputError("query is empty")
-            self.source, self.query = None, whole
+            self.source, self.query = None, one_statement(whole)
             return
         if source is None:
             raise InvalidInputError("a view needs a source, or a query")
         self.source = Name.parse(source)
         self._pairs = pairs(select)
         self._where = where
+        if where is not None:
+            condition(where, "view filter")
         self.query = query(self.source.sql, select, where, limit)
 
     def check(self, session: Session) -> None:
