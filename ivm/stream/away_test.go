@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,6 +75,29 @@ func TestHistoryEndsWhileTheServerIsAway(t *testing.T) {
 	l.check()
 	l.view("d", "SELECT max(v) AS v FROM o")
 	l.exec("INSERT INTO o VALUES (4, 40)", "INSERT INTO other VALUES (1)")
+	l.check()
+}
+
+// A view begins over ones that have nothing new, when commits were missed and another program has expired the snapshots that these were
+// published in: they show what they showed then.
+func TestAViewOverOneWhoseHistoryWasMissed(t *testing.T) {
+	s := &watched{}
+	l := newLab(t, laketest.DuckDB, s.on)
+	l.exec("CREATE TABLE o (id BIGINT, v BIGINT)", "INSERT INTO o VALUES (1, 10), (2, 20)", "CREATE TABLE other (id BIGINT)")
+	l.view("a", "SELECT v, count(*) AS n FROM o GROUP BY v")
+	l.view("b", "SELECT count(*) AS n FROM a")
+	l.check()
+	for i, over := range []string{"SELECT max(v) AS v FROM a", "SELECT a.v, b.n FROM a, b"} {
+		s.away.Store(true)
+		l.exec("INSERT INTO other VALUES (1)")
+		l.expire()
+		s.gone.Store(l.head())
+		s.away.Store(false)
+		l.exec("INSERT INTO other VALUES (2)") // it hears that it has missed something
+		l.view(fmt.Sprintf("over%d", i), over)
+		l.check()
+	}
+	l.exec("INSERT INTO o VALUES (3, 30)")
 	l.check()
 }
 

@@ -39,10 +39,11 @@ type group struct {
 	results map[int64]bool // that are written
 
 	mu     sync.Mutex
-	ended  bool          // run is over
-	alone  bool          // it was given up: its members are its own
-	at     place         // of the members, when all that they had was published
-	placed chan struct{} // closed when that is known
+	ended  bool            // run is over
+	alone  bool            // it was given up: its members are its own
+	at     place           // of the members, when all that they had was published
+	marks  map[int64]int64 // then: of each member's table a snapshot that shows it
+	placed chan struct{}   // closed when that is known
 }
 
 // report is what a group has to say of one of its members, which it has let go.
@@ -151,7 +152,7 @@ func (g *group) where(ctx context.Context) (place, error) {
 	if at == (place{}) {
 		return place{}, errMoved // the last member has gone
 	}
-	at.frontier, at.published = g.log.reached(at.frontier, g.tables), g.log.reached(at.published, g.results)
+	at.frontier, at.published = g.log.reached(at.frontier, g.tables), max(g.log.reached(at.published, g.results), g.log.showing(g.marks, g.results))
 	return at, nil
 }
 
@@ -177,8 +178,9 @@ func (g *group) note() {
 	if moved {
 		g.c.s.moved.fire()
 	}
-	at := place{}
+	at, marks := place{}, map[int64]int64{}
 	for i, m := range g.members {
+		marks[m.view.Table.ID] = m.result.Mark().Snapshot
 		if i > 0 && m.frontier != at.frontier || m.waiting() && !m.erring() {
 			return
 		}
@@ -190,6 +192,7 @@ func (g *group) note() {
 		close(g.placed)
 	}
 	g.at = at
+	g.marks = marks
 }
 
 // run steps the members until the group is halted, ctx ends or no member is left.

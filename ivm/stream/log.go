@@ -86,6 +86,19 @@ func (l *commitLog) reached(frontier int64, tables map[int64]bool) int64 {
 	return max(frontier, l.newest)
 }
 
+// showing is a snapshot that shows all of some tables as they were at their marks: the head, if none of them was touched since. 0 is not known:
+// what came before the log began, when commits were missed too, may have touched them.
+func (l *commitLog) showing(marks map[int64]int64, tables map[int64]bool) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range tables {
+		if mark, ok := marks[id]; !ok || mark < l.began || mark > l.newest || l.touched[id] > mark {
+			return 0
+		}
+	}
+	return l.newest
+}
+
 // wrote is the newest snapshot in which somebody else wrote into a table, since the log began.
 func (l *commitLog) wrote(table int64) int64 {
 	l.mu.Lock()
