@@ -29,9 +29,9 @@ func (w *windowEnds) open(g *grouping) {
 	w.entry = row.NewLayout(append([]row.Type{{Kind: row.Uint64}}, g.key.layout.Types...)...)
 	w.row = make([]uint64, w.entry.Words)
 	w.table = state.New(state.Spec{Key: row.ParseLayout("BIGINT"), Entry: w.entry, Order: 1})
-	g.table.Each(func(ref state.Ref) bool {
-		if w.entryOf(g.key.layout, g.table.Key(ref)) {
-			w.table.Add(w.ref(), w.row, g.table.Heap(), 1)
+	g.table.EachKey(func(key []uint64, h *row.Heap) bool {
+		if w.entryOf(g.key.layout, key) {
+			w.table.Add(w.ref(), w.row, h, 1)
 		}
 		return true
 	})

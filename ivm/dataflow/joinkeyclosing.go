@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/vegadb/vega-flight/ivm/row"
-	"github.com/vegadb/vega-flight/ivm/state"
 	"github.com/vegadb/vega-flight/ivm/zset"
 )
 
@@ -58,9 +57,8 @@ func (e *keyEnds) letGo(ctx context.Context, sides *[2]side) {
 	if !e.known {
 		e.known = true
 		for n := range sides {
-			t := sides[n].table
-			t.Each(func(ref state.Ref) bool {
-				e.add(t.Key(ref), t.Heap())
+			sides[n].table.EachKey(func(key []uint64, h *row.Heap) bool {
+				e.add(key, h)
 				return true
 			})
 		}

@@ -52,10 +52,15 @@ func (t *Table) fetch(hash uint64, key []uint64, h *row.Heap) Ref {
 		return None
 	}
 	defer closer.Close()
+	return t.admitted(hash, key, h, val)
+}
+
+// admitted is the record of a key that was in the store only, under b.key.
+func (t *Table) admitted(hash uint64, key []uint64, h *row.Heap, val []byte) Ref {
 	ref, r := t.newRecord(hash)
 	t.spec.Key.Copy(r[:t.kw], &t.heap, key, h)
 	t.index.insert(hash>>32, uint32(ref)+1)
-	b.away--
+	t.store.away--
 	t.admit(r, val)
 	return ref
 }
@@ -129,30 +134,52 @@ func (t *Table) readSlot(r, s []uint64) {
 // that f does not change are dropped again.
 func (t *Table) eachAway(f func(Ref) bool) {
 	b := t.store
+	t.scanAway(func(hash uint64, key []uint64, h *row.Heap, stored, val []byte) bool {
+		b.key = append(b.key[:0], stored...)
+		ref := t.admitted(hash, key, h, val)
+		if b.err != nil {
+			return false
+		}
+		more := f(ref)
+		if r := t.rec(ref); r[t.meta]&(flagLive|b.dirty|b.captured) == flagLive {
+			t.evict(ref, r)
+		}
+		return more
+	})
+}
+
+// scanAway calls f for every key that is in the store only, and what it has there.
+func (t *Table) scanAway(f func(hash uint64, key []uint64, h *row.Heap, stored, val []byte) bool) {
 	key := make([]uint64, t.kw)
 	var h row.Heap
-	err := t.scan(func(k, _ []byte) (bool, error) {
+	err := t.scan(func(k, val []byte) (bool, error) {
 		h.Reset()
 		rest, err := t.spec.Key.ReadBytes(key, k[groupAt+1:], &h)
-		if err != nil || len(rest) > 0 {
+		if err != nil || len(rest) > 0 { // a leaf of the key before
 			return true, err
 		}
 		hash := t.spec.Key.Hash(key, &h)
 		if t.held(hash, key, &h) {
 			return true, nil
 		}
-		ref := t.fetch(hash, key, &h)
-		if ref == None {
-			return b.err == nil, nil
-		}
-		more := f(ref)
-		if r := t.rec(ref); r[t.meta]&(flagLive|b.dirty|b.captured) == flagLive {
-			t.evict(ref, r)
-		}
-		return more, nil
+		t.store.ghost = None
+		return f(hash, key, &h, k, val), nil
 	})
 	if err != nil {
-		b.fail(err)
+		t.store.fail(err)
+	}
+}
+
+// EachKey calls f with every key, which is valid until f returns. Of keys that are in the store only nothing else is read. f must not change the
+// table.
+func (t *Table) EachKey(f func(key []uint64, h *row.Heap) bool) {
+	for id := range t.next {
+		if r := t.rec(Ref(id)); r[t.meta]&flagLive != 0 && !f(r[:t.kw], &t.heap) {
+			return
+		}
+	}
+	if t.store != nil && t.store.away > 0 {
+		t.scanAway(func(_ uint64, key []uint64, h *row.Heap, _, _ []byte) bool { return f(key, h) })
 	}
 }
 
