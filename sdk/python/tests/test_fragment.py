@@ -77,6 +77,8 @@ def test_nothing_else_happens(db, people):
         lambda: db.create_materialized_view("v", "people", where=bad),
         lambda: db.create_materialized_view("v", "people", select={"x": "1; DROP TABLE secret"}),
         lambda: db.create_materialized_view("v", query="SELECT 1 AS i; DROP TABLE secret"),
+        lambda: db.create_streaming_materialized_view("v", "SELECT age FROM people; DROP TABLE secret"),
+        lambda: db.explain_streaming("SELECT age FROM people; DROP TABLE secret"),
     ):
         with pytest.raises(InvalidInputError) as e:
             call()
@@ -87,3 +89,8 @@ def test_nothing_else_happens(db, people):
     view.drop()
     with pytest.raises(vega_flight.InvalidExpressionError, match="column 'x'"):
         people.select([("x", "1)")]).to_list()
+
+
+def test_names_of_any_case(db, people):
+    for name in ("PEOPLE", "Main.People", "LAKE.main.people"):
+        assert db.open_table(name).count_rows() == 3

@@ -14,6 +14,7 @@ from .data import Data, counted, reader
 from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError, TableExistsError, VegaError
 from .explain import Explanation
 from .fork import check_fork
+from .fragment import one_statement
 from .job import Job, RefreshMaterializedViewResult
 from .local import LocalServer, Seat
 from .names import Name, listed, options, text
@@ -297,7 +298,9 @@ class Connection:
         parsed = Name.parse(name)
         given = options({"wait_for_ready": wait_for_ready or None, **stream_options})
         try:
-            self._session.table(f"CREATE STREAMING MATERIALIZED VIEW {parsed.sql}{' WITH ' + given if given else ''} AS {query}\n")
+            self._session.table(
+                f"CREATE STREAMING MATERIALIZED VIEW {parsed.sql}{' WITH ' + given if given else ''} AS {one_statement(query)}\n"
+            )
         except TableExistsError as e:
             raise TableExistsError(f"Table '{parsed}' already exists", code=e.code, hint=e.hint) from e
         return StreamingMaterializedView(self, parsed)
@@ -322,7 +325,7 @@ class Connection:
 
     def explain_streaming(self, query: str) -> Explanation:
         """How a query would be kept up to date, or why it would not; notebooks show it as a table."""
-        return Explanation(self._session.table(f"EXPLAIN STREAMING {query}"))
+        return Explanation(self._session.table(f"EXPLAIN STREAMING {one_statement(query)}"))
 
     # Jobs.
 

@@ -73,7 +73,7 @@ class Name:
             at += 1
         if "\0" in name or not all(parts):
             raise InvalidInputError(f'Invalid table name ("{name}"): a part of it is empty')
-        if len(parts) == 3 and parts[0] == "lake":
+        if len(parts) == 3 and parts[0].lower() == "lake":
             parts = parts[1:]
         if namespace and len(parts) == 1:
             parts = [*namespace, *parts]

@@ -141,10 +141,10 @@ class Table:
 
 def exists(session: Session, name: Name) -> bool:
     """Whether there is a table, or a view of any kind."""
-    schema = f"= {text(name.schema)}" if name.schema is not None else "IN (current_schema(), 'main')"
+    schema = f"= lower({text(name.schema)})" if name.schema is not None else "IN (lower(current_schema()), 'main')"
     rows = session.rows(
         f"SELECT 1 AS found FROM information_schema.tables WHERE table_catalog = 'lake' "
-        f"AND table_schema {schema} AND lower(table_name) = lower({text(name.table)})"
+        f"AND lower(table_schema) {schema} AND lower(table_name) = lower({text(name.table)})"
     )
     return bool(rows)
 
