@@ -74,6 +74,7 @@ func (w *fileWriter) run() {
 }
 
 func (w *fileWriter) write(ops []byte) error {
+	w.s.written.Add(int64(len(ops)))
 	w.items = w.items[:0]
 	for len(ops) > 0 {
 		var it item

@@ -41,6 +41,7 @@ type Store struct {
 	named      []fact      // what the next checkpoint says first: its stamp, and the numbers of tables that are new
 	runs       int         // of files that were written beside the database
 	ready      func()
+	written    *atomic.Int64
 }
 
 // StoreOptions says where and how a store is.
@@ -50,6 +51,8 @@ type StoreOptions struct {
 	Cache int64  // bytes of Pebble's block cache; 0 is 16 MiB
 	FS    vfs.FS // nil: the disk
 	Ready func() // is called, in any goroutine, when a checkpoint that waits can be drained further; may be nil
+
+	Written *atomic.Int64 // grows by the bytes of large checkpoints while they are written; may be nil
 }
 
 // fact is a key that concerns all, and its value.
@@ -78,7 +81,10 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	cache := pebble.NewCache(o.Cache)
 	defer cache.Unref()
-	s := &Store{dir: o.Dir, fs: newStill(o.FS), ready: o.Ready}
+	s := &Store{dir: o.Dir, fs: newStill(o.FS), ready: o.Ready, written: o.Written}
+	if s.written == nil {
+		s.written = new(atomic.Int64)
+	}
 	s.opts = &pebble.Options{
 		FS: s.fs, Cache: cache, FormatMajorVersion: pebble.FormatNewest, Logger: storeLogger{}, MemTableSize: 16 << 20,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },

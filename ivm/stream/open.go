@@ -95,7 +95,7 @@ func (m *member) openState(ctx context.Context) error {
 		return fault.StateUnreadable.Wrap(err, "the checkpoint in %s", m.dir)
 	}
 	var err error
-	m.store, err = state.OpenStore(state.StoreOptions{Dir: m.dir, FS: m.c.FS, Ready: func() { m.c.wake(m.view.UUID) }, Stamp: strings.Join([]string{m.c.Stamp, m.plan.Fingerprint(), strconv.FormatInt(m.generation, 10)}, " ")})
+	m.store, err = state.OpenStore(state.StoreOptions{Dir: m.dir, FS: m.c.FS, Written: &m.c.s.written, Ready: func() { m.c.wake(m.view.UUID) }, Stamp: strings.Join([]string{m.c.Stamp, m.plan.Fingerprint(), strconv.FormatInt(m.generation, 10)}, " ")})
 	if err != nil {
 		return err
 	}

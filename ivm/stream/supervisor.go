@@ -60,6 +60,7 @@ type Supervisor struct {
 	attempts map[string]*attempt  // the last one at each view, also if it has ended
 	silent   map[string]*group    // of each view the group that was given up and has not ended
 	parked   atomic.Int64         // members that Close has ended
+	written  atomic.Int64         // bytes of large checkpoints
 	asked    map[string]time.Time // when views of others were claimed last, by the first of them that belong together
 	swept    bool                 // state of views that are gone is removed
 	idle     []*member            // live, and of no group at the moment
@@ -123,13 +124,27 @@ func (s *Supervisor) Close() {
 	s.stop()
 	ended := make(chan struct{})
 	go s.wait(ended)
-	for parked := int64(-1); !within(ended, 4*s.c.Patience); {
-		now := s.parked.Load()
-		if now == parked {
-			s.c.Log.Error("what still waits for the catalog's answer for streaming views is given up")
-			return
+	tick := time.NewTicker(4 * s.c.Patience)
+	defer tick.Stop()
+	if !stopped(ended, tick.C, func() int64 { return s.parked.Load() + s.written.Load() }) {
+		s.c.Log.Error("what still waits for the catalog's answer for streaming views is given up, or a checkpoint that no disk takes")
+	}
+}
+
+// stopped waits for the end of something, as long as there is progress from one tick to the next: checkpoints are written one after the other, and
+// one of a large state takes long.
+func stopped(ended <-chan struct{}, tick <-chan time.Time, progress func() int64) bool {
+	for last := int64(-1); ; {
+		select {
+		case <-ended:
+			return true
+		case <-tick:
 		}
-		parked = now // checkpoints are being written, and a disk answers
+		now := progress()
+		if now == last {
+			return false
+		}
+		last = now
 	}
 }
 
