@@ -17,25 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// interpreter is a Python with the clients: VEGA_PYTHON, or what `make deps` made.
-func interpreter(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("VEGA_PYTHON")
-	if path == "" {
-		root, err := process.Root()
-		if err != nil {
-			t.Fatal(err)
-		}
-		path = filepath.Join(root, ".build", "venv", "bin", "python")
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no Python with the clients: %v; make deps makes it, or set VEGA_PYTHON", err)
-	}
-	return path
-}
-
 func TestClients(t *testing.T) {
-	python := interpreter(t)
+	python := process.Python(t)
 	hash, err := auth.HashPassword("secret")
 	if err != nil {
 		t.Fatal(err)

@@ -18,10 +18,7 @@ func fetched(t *testing.T, path ...string) string {
 	}
 	full := filepath.Join(append([]string{root, ".build", "clients"}, path...)...)
 	if _, err := os.Stat(full); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%v; run make deps", err)
-		}
-		t.Skipf("%v; make deps makes it", err)
+		process.Missing(t, "%v; make deps makes it", err)
 	}
 	return full
 }
@@ -36,7 +33,7 @@ func python(t *testing.T) string {
 func java(t *testing.T, source string, args ...string) *exec.Cmd {
 	t.Helper()
 	if _, err := exec.LookPath("java"); err != nil {
-		t.Skipf("no Java: %v; install a JDK, 17 or later", err)
+		process.Missing(t, "no Java: %v; install a JDK, 17 or later", err)
 	}
 	jars := fetched(t, "java", "flight-sql-jdbc-driver.jar")
 	return exec.CommandContext(t.Context(), "java", append([]string{
@@ -48,7 +45,7 @@ func java(t *testing.T, source string, args ...string) *exec.Cmd {
 func rust(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("cargo"); err != nil {
-		t.Skipf("no Rust: %v; install Rust 1.88 or later", err)
+		process.Missing(t, "no Rust: %v; install Rust 1.88 or later", err)
 	}
 	return fetched(t, "rust", "debug", "clients")
 }

@@ -2,27 +2,18 @@ package lancedb
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/vegadb/vega-flight/integration/process"
 )
 
-// interpreter is a Python with the client: VEGA_PYTHON, or what `make deps` made.
+// interpreter is a Python with the client.
 func interpreter(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("VEGA_PYTHON")
-	if path == "" {
-		root, err := process.Root()
-		if err != nil {
-			t.Fatal(err)
-		}
-		path = filepath.Join(root, ".build", "venv", "bin", "python")
-	}
+	path := process.Python(t)
 	if out, err := exec.Command(path, "-c", "import lancedb").CombinedOutput(); err != nil {
-		t.Skipf("no Python with lancedb: %v %s; make deps makes it, or set VEGA_PYTHON", err, out)
+		process.Missing(t, "no Python with lancedb: %v %s; make deps makes it, or set VEGA_PYTHON", err, out)
 	}
 	return path
 }

@@ -19,10 +19,7 @@ func Python(t testing.TB) string {
 		python = filepath.Join(root, ".build", "venv", "bin", "python")
 	}
 	if _, err := os.Stat(python); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("no Python with the client libraries: %v; run make deps", err)
-		}
-		t.Skipf("no Python with the client libraries: %v; run make deps", err)
+		Missing(t, "no Python with the client libraries: %v; run make deps", err)
 	}
 	return python
 }
