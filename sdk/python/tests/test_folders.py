@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
+import adbc_driver_manager
 import pytest
 
 import vega_flight
@@ -33,6 +35,16 @@ def test_what_cannot_be_a_lake(tmp_path):
 def test_a_folder_may_be_bytes(folder):
     with vega_flight.connect(os.fsencode(folder)) as db:
         assert db.sql("SELECT 42").scalar() == 42
+
+
+def test_a_statement_that_was_taken_from_its_maker(folder: Path):
+    """Ctrl-C may come when the driver has made a statement and nobody has it yet: the connection ends all the same."""
+    db = vega_flight.connect(folder)
+    adbc_driver_manager.AdbcStatement(db._session._connection)
+    pid = json.loads((folder / ".vega-flight" / "ready.json").read_text())["pid"]
+    db.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,12 @@ class Session:
                 for statement in self._statements:
                     _give_up(statement)
                 self._idle.wait_for(lambda: not self._statements, _PATIENCE)
-            with suppress(adbc_driver_manager.Error):  # the server may be gone
+            # The server may be gone. A RuntimeError is about a statement that Ctrl-C has taken from who was making it: the driver
+            # counts it for ever, and lets go of the connection with this session.
+            with suppress(adbc_driver_manager.Error, RuntimeError):
                 self._connection.close()
             if self._owns:
-                with suppress(adbc_driver_manager.Error):
+                with suppress(adbc_driver_manager.Error, RuntimeError):
                     self._database.close()
 
     @property
