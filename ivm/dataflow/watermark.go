@@ -17,7 +17,7 @@ import (
 //	d(σ A) at position p = Σ over changes x of p with time(x) ≥ W(p − 1), or without a time:  w(x)·x
 //
 // Other changes are late, insertions and deletions alike: they are dropped and counted, and what is behind the watermark never
-// changes. Only insertions that are not late move it, and of those none at infinity.
+// changes. Only rows that come, are not late and are there after their position move it, and of those none at infinity.
 
 // WatermarkSpec is a watermark.
 type WatermarkSpec struct {
@@ -53,6 +53,7 @@ type Watermark struct {
 	table  *state.Table // one key, no entries; payload: see the seen… words
 	row    []uint64
 	order  []int
+	newer  []int
 	loaded *zset.Batch
 	mark   int64 // what is in the payload, for others to ask
 	known  bool
@@ -144,6 +145,7 @@ func (m *Watermark) Step(_ context.Context, _ *Epoch, in []*zset.Batch, out *zse
 func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Batch) {
 	floor, floored := int64(p[seenFloor]), p[seenFloored] != 0
 	late, first := int64(0), -1
+	newer, passing := m.newer[:0], false
 	time := func(i int) int64 { return int64(b.Row(i)[m.time.src]) }
 	for _, i := range rows {
 		r := b.Row(i)
@@ -159,12 +161,22 @@ func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Ba
 				}
 				continue
 			}
-			if b.Weights[i] > 0 && (p[seenAny] == 0 || t > int64(p[seenTime])) && (m.spec.Infinite == 0 || t != m.spec.Infinite && t != -m.spec.Infinite) {
-				p[seenAny], p[seenTime] = 1, uint64(t)
+			if (p[seenAny] == 0 || t > int64(p[seenTime])) && (m.spec.Infinite == 0 || t != m.spec.Infinite && t != -m.spec.Infinite) {
+				newer = append(newer, i)
+				passing = passing || b.Weights[i] < 0
 			}
 		}
 		m.shown.row(m.row, r)
 		out.Append(m.row, b.Heap, b.Weights[i])
+	}
+	m.newer = newer
+	if passing {
+		newer = staying(b, newer, time)
+	}
+	for _, i := range newer {
+		if t := time(i); b.Weights[i] > 0 && (p[seenAny] == 0 || t > int64(p[seenTime])) {
+			p[seenAny], p[seenTime] = 1, uint64(t)
+		}
 	}
 	if late == 0 {
 		return
@@ -173,6 +185,21 @@ func (m *Watermark) position(p []uint64, b *zset.Batch, rows []int, out *zset.Ba
 	if m.spec.Late != nil {
 		m.spec.Late(Lateness{m.spec.Source, p[seenPosition] - 1, late, b.Layout.Format(b.Row(first), b.Heap), m.lag(floor, time(first))})
 	}
+}
+
+// staying is those of a position's rows, all newer than any before, that are there after it: a row of its own that a commit takes back never was.
+// So what goes of these came with it, and the sum at each time is of rows that stay.
+func staying(b *zset.Batch, rows []int, time func(i int) int64) (out []int) {
+	sums := map[int64]int64{}
+	for _, i := range rows {
+		sums[time(i)] += b.Weights[i]
+	}
+	for _, i := range rows {
+		if sums[time(i)] > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // Dropped gives the late changes that were dropped since it was asked last.

@@ -48,9 +48,14 @@ func (l *lab) anew(name string, do func()) {
 	do()
 	ctx, cancel := context.WithTimeout(l.ctx, patience)
 	defer cancel()
-	l.must(l.run.Await(ctx, l.views[name].UUID, func(st stream.Status, ok bool) bool {
+	var last stream.Status
+	err := l.run.Await(ctx, l.views[name].UUID, func(st stream.Status, ok bool) bool {
+		last = st
 		return ok && st.State == stream.Running && !st.Since.Equal(before)
-	}))
+	})
+	if err != nil {
+		l.t.Fatalf("view %s is %s (%+v) since %s, as before: %v", name, last.State, last.Reason, last.Since, err)
+	}
 }
 
 // rebuilt waits until a new generation of a view is what is read.
@@ -159,4 +164,26 @@ func TestDroppedThroughRestartRescaleAndSet(t *testing.T) {
 	l.stillIs("rows", "")
 	l.lost()
 	l.stillIs("rows", "")
+}
+
+// Another delay holds from the statement on.
+func TestAnotherDelayIsFollowed(t *testing.T) {
+	l := newLab(t, laketest.DuckDB)
+	l.exec("CREATE TABLE e (id BIGINT, ts TIMESTAMP)", "INSERT INTO e VALUES (1, '2024-01-01 10:00:00')")
+	l.behind(5 * time.Minute)
+	l.view("rows", "SELECT id, ts FROM e")
+	l.check()
+	l.exec("INSERT INTO e VALUES (2, '2024-01-01 09:30:00')")
+	l.settle()
+	l.same("rows", "SELECT id, ts FROM e WHERE id <> 2")
+	l.behind(time.Hour)
+	l.anew("rows", func() { l.set("rows", l.options...) })
+	l.exec("INSERT INTO e VALUES (3, '2024-01-01 09:30:00')")
+	l.settle()
+	l.same("rows", "SELECT id, ts FROM e WHERE id <> 2")
+	l.behind(0)
+	l.anew("rows", func() { l.set("rows", l.options...) })
+	l.exec("INSERT INTO e VALUES (4, '2024-01-01 09:59:59'), (5, '2024-01-01 10:00:00')")
+	l.settle()
+	l.same("rows", "SELECT id, ts FROM e WHERE id NOT IN (2, 4)")
 }

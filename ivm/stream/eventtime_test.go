@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,4 +62,29 @@ func TestTheClockMovesByItself(t *testing.T) {
 		<-watch // a publication
 	}
 	l.same("w", "SELECT id FROM e WHERE id < 3")
+}
+
+// A row that its own transaction takes back never was, wherever the lake has kept it: it moves no watermark.
+func TestWhatATransactionTakesBackIsNoTime(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		for _, limit := range []int{0, 1000} {
+			l := newLab(t, kind)
+			l.must(l.raw(fmt.Sprintf("CALL lake.set_option('data_inlining_row_limit', %d)", limit)))
+			l.exec("CREATE TABLE e (id BIGINT, ts TIMESTAMP)", "INSERT INTO e VALUES (1, '2024-01-01 10:00:00')")
+			l.behind(0)
+			l.view("rows", "SELECT id, ts FROM e")
+			l.check()
+			for _, taken := range []string{"DELETE FROM e WHERE ts > '2024-01-01 11:00:00'", "UPDATE e SET ts = '2024-01-01 10:10:00' WHERE ts > '2024-01-01 11:00:00'"} {
+				id, err := l.session.Begin(l.ctx)
+				l.must(err)
+				l.exec("INSERT INTO e VALUES (2, '2024-01-01 12:00:00'), (2, '2024-01-01 10:10:00')", taken)
+				l.must(l.session.Commit(l.ctx, id))
+				l.exec("INSERT INTO e VALUES (3, '2024-01-01 10:10:00')")
+				l.check()
+			}
+			l.exec("INSERT INTO e VALUES (4, '2024-01-01 10:09:59')")
+			l.settle()
+			l.same("rows", "SELECT id, ts FROM e WHERE id < 4")
+		}
+	})
 }

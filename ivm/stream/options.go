@@ -62,5 +62,9 @@ func optionsOf(v *catalog.View) Options {
 	return o
 }
 
-// optionsText is equal for equal options.
-func optionsText(v *catalog.View) string { return fmt.Sprintf("%+v", optionsOf(v)) }
+// optionsText is equal for equal options; those of watermarks are part of the plan, which is made with them.
+func optionsText(v *catalog.View) string {
+	column, _ := v.Def.Options.Stream.Get("watermark_column")
+	delay, _ := v.Def.Options.Stream.Get("watermark_delay")
+	return fmt.Sprintf("%+v %q %s", optionsOf(v), column.Text, delay.Duration)
+}
