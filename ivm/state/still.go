@@ -28,6 +28,8 @@ func (s *still) failed() error {
 	return nil
 }
 
+func (s *still) stands() bool { return s.failed() != nil }
+
 // bear notes a failure.
 func (s *still) bear(err error) {
 	if err != nil {
@@ -96,7 +98,7 @@ func (s *still) Link(from, to string) error {
 }
 
 func (s *still) Rename(from, to string) error {
-	if s.failed() != nil {
+	if s.stands() {
 		return nil
 	}
 	return s.FS.Rename(from, to)
@@ -104,14 +106,14 @@ func (s *still) Rename(from, to string) error {
 
 // Remove removes nothing when the disk stands still: what is there still counts.
 func (s *still) Remove(name string) error {
-	if s.failed() != nil {
+	if s.stands() {
 		return nil
 	}
 	return s.FS.Remove(name)
 }
 
 func (s *still) RemoveAll(name string) error {
-	if s.failed() != nil {
+	if s.stands() {
 		return nil
 	}
 	return s.FS.RemoveAll(name)
