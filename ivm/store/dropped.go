@@ -24,7 +24,11 @@ func (s *Store) AddDropped(ctx context.Context, tx metadata.Tx, c stream.Change)
 		}
 	}
 	known := map[string]int64{}
-	for _, d := range c.Dropped {
+	dropped := c.Dropped
+	if dropped == nil {
+		dropped = func(func(stream.Dropped) bool) {}
+	}
+	for d := range dropped {
 		if _, ok := known[d.Source]; !ok {
 			rows, err := tx.Query(ctx, `SELECT CAST(coalesce(max(up_to), 0) AS BIGINT) FROM {M}vega_dropped WHERE uuid = $1 AND since = $2 AND source = $3`, c.UUID, c.Frontier.Since, d.Source)
 			if err != nil {

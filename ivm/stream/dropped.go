@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ import (
 type Dropped struct {
 	Source string // uuid and columns
 	At     int64  // the frontier that they came up to
-	Rows   []byte // see appendDropped; pieces of the same source may be put together
+	Rows   []byte // see eachDropped; pieces of the same source may be put together
 }
 
 // droppedBytes is about how large a piece is.
@@ -59,15 +60,24 @@ func (m *member) drop() {
 // unrecorded says that the catalog does not know of all that was dropped.
 func (m *member) unrecorded() bool { return len(m.dropped) > 0 }
 
-// record gives what was dropped up to the member's frontier.
-func (m *member) record() []Dropped {
-	var out []Dropped
+// record gives what was dropped up to the member's frontier, piece by piece: of a large deletion it may be much. The member may go on meanwhile.
+func (m *member) record() iter.Seq[Dropped] {
+	var all []drops
 	for _, d := range m.dropped {
 		if d.at <= m.frontier {
-			out = m.inputs[d.input].appendDropped(out, d)
+			all = append(all, d)
 		}
 	}
-	return out
+	if all == nil {
+		return nil
+	}
+	return func(yield func(Dropped) bool) {
+		for _, d := range all {
+			if !m.inputs[d.input].eachDropped(d, yield) {
+				return
+			}
+		}
+	}
 }
 
 // recordedUpTo notes that the catalog knows what was dropped up to a frontier.
@@ -109,18 +119,20 @@ func (p *plainRows) appendRow(dst []byte, r []uint64, h *row.Heap) []byte {
 	return p.layout.AppendBytes(dst, words, heap)
 }
 
-// appendDropped appends pieces with changes: of each its weight, and its row without the position.
-func (in *input) appendDropped(out []Dropped, d drops) []Dropped {
-	p := newPlainRows(in.reading.Layout)
+// eachDropped gives pieces with changes: of each its weight, and its row without the position.
+func (in *input) eachDropped(d drops, yield func(Dropped) bool) bool {
+	p, source := newPlainRows(in.reading.Layout), in.keptAs()
 	var piece []byte
 	for i, w := range d.rows.Weights {
 		piece = p.appendRow(binary.AppendVarint(piece, w), d.rows.Row(i), d.rows.Heap)
 		if len(piece) >= droppedBytes || i == d.rows.Len()-1 {
-			out = append(out, Dropped{in.keptAs(), d.at, piece})
-			piece = nil
+			if !yield(Dropped{source, d.at, piece}) {
+				return false
+			}
+			piece = piece[:0]
 		}
 	}
-	return out
+	return true
 }
 
 // missing is, of one input, what its content must not have of its source, and what more of it.

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/vegadb/vega-flight/ivm/catalog"
@@ -176,8 +177,8 @@ type Change struct {
 	NextGeneration    int64
 	Frontier          catalog.Frontier
 
-	Dropped []Dropped // since the frontier that must be recorded now; recorded with the new one
-	Anew    bool      // what was dropped of another content than the frontier's counts no more
+	Dropped iter.Seq[Dropped] // since the frontier that must be recorded now; recorded with the new one. It is made as it is asked for; nil: nothing
+	Anew    bool              // what was dropped of another content than the frontier's counts no more
 }
 
 // Published is what became of a change.

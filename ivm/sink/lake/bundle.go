@@ -105,7 +105,7 @@ func (o Results) steps(c stream.Commitment) (*bundle, error) {
 				return nil, err
 			}
 		}
-		if m.Anew || len(m.Dropped) > 0 {
+		if m.Anew || m.Dropped != nil {
 			st.pub.Also = append(st.pub.Also, func(ctx context.Context, tx metadata.Tx, _ metadata.Snapshot) error {
 				return o.s.Store.AddDropped(ctx, tx, m)
 			})

@@ -97,7 +97,7 @@ func (o Results) Reflect(ctx context.Context, moved []stream.Change) error {
 					return err
 				}
 			}
-			if n > 0 && (c.Anew || len(c.Dropped) > 0) {
+			if n > 0 && (c.Anew || c.Dropped != nil) {
 				if err := o.s.Store.AddDropped(ctx, tx, c); err != nil {
 					return err
 				}
