@@ -72,8 +72,8 @@ fuzz: deps ## fuzz every target for MINUTES in all
 fuzz-engine: deps ## random queries and histories against the incremental engine for MINUTES (VEGA_SEED=n begins there)
 	VEGA_MINUTES=$(MINUTES) VEGA_SHRINK=120 $(GO) test -tags $(TAGS) -timeout 0 -count=1 -run TestRandom -v ./ivm/ivmtest
 
-fuzz-stream: deps ## the same through lakes and streaming views, with faults, for MINUTES (VEGA_SEED=n begins there; VEGA_SCRIPTS='*' runs all scripts)
-	VEGA_MINUTES=$(MINUTES) $(GO) test -tags $(TAGS) -timeout 0 -count=1 -run 'TestHistories$(if $(VEGA_SCRIPTS),|TestScripts)' -v ./ivm/stream
+fuzz-stream: deps ## the same through lakes and streaming views, with faults, four kinds of histories for MINUTES each (VEGA_SEED=n begins there; VEGA_SCRIPTS='*' runs all scripts)
+	VEGA_MINUTES=$(MINUTES) $(GO) test -tags $(TAGS) -timeout 0 -count=1 -run 'TestHistories|TestWhatHappensWhileStateIsMade|TestOddValues|TestWhatIsLateIsAFunctionOfTheCommits$(if $(VEGA_SCRIPTS),|TestScripts)' -v ./ivm/stream
 
 bench: build deps ## measure, both sides in one run; prints a table and writes .build/bench.json
 	$(GO) run -tags $(TAGS) ./bench $(ARGS)
