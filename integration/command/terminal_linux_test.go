@@ -34,7 +34,7 @@ func openWide(t *testing.T, columns uint16, args ...string) *terminal {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		process.Missing(t, "no pseudo terminal: %v", err)
+		t.Skipf("no pseudo terminal: %v", err) // a container may have none
 	}
 	master := os.NewFile(uintptr(fd), "ptmx")
 	t.Cleanup(func() { _ = master.Close() }) // may be closed already
