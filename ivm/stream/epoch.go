@@ -263,8 +263,11 @@ func (g *group) shorten(l *leap, p pacing, w *window, choose func(commits int) w
 	return true
 }
 
-// base adds the tables that are no streaming views.
+// base adds the tables that are no streaming views. Commits to those that the plan does not read are reflected, too.
 func (m *member) base(to map[int64]bool) {
+	for _, id := range m.unread {
+		to[id] = true
+	}
 	for _, in := range m.inputs {
 		if !in.stream {
 			to[in.reading.TableID] = true

@@ -26,6 +26,7 @@ type member struct {
 	store  *state.Store
 	graph  *dataflow.Graph
 	inputs []*input
+	unread []int64 // tables of the query that the plan leaves out, as LIMIT 0 and WHERE false do
 	result Result
 
 	generation int64 // of the state

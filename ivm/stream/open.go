@@ -147,6 +147,14 @@ func (m *member) bind(set *catalog.Set, mode string) error {
 			}
 		}
 	}
+	m.unread = m.unread[:0]
+	for _, src := range m.view.Sources {
+		up, t := set.ByUUID(src.UUID), now[src.UUID]
+		read := slices.ContainsFunc(m.inputs, func(in *input) bool { return in.reading.UUID == src.UUID })
+		if !read && t.ID != 0 && (up == nil || up.Kind != catalog.Streaming) {
+			m.unread = append(m.unread, t.ID)
+		}
+	}
 	return nil
 }
 
