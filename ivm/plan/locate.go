@@ -37,7 +37,10 @@ func (r *Reason) place(sql string) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.Message, "rows of the function "), " ")
 		words = [][]string{{name}}
 	}
-	r.Position = find(sql, words)
+	if r.Position = find(sql, words); r.Position == NoPosition && r.Code == NoTotalOrder && strings.HasPrefix(r.Message, "row_number ") {
+		r.Position = find(sql, [][]string{{"limit"}, {"offset"}}) // DuckDB numbers the rows of a subquery to take the first ones for each outer row
+		r.Message, r.Hint = "LIMIT in a subquery depends on the order of rows", "write ORDER BY beside it"
+	}
 }
 
 var clockWords = []string{"now", "current_timestamp", "current_date", "today", "get_current_timestamp", "transaction_timestamp", "localtimestamp",
