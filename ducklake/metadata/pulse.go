@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,24 +47,33 @@ type asking struct{}
 // watch makes the connections of a configuration known to a pulse.
 func watch(config *pgx.ConnConfig) *pulse {
 	p := &pulse{peers: map[string]bool{}, stop: func() {}}
-	dial := config.DialFunc
+	dial, ask := config.DialFunc, &net.Dialer{Control: p.asksOn}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dial := dial
+		if ctx.Value(asking{}) != nil {
+			dial = ask.DialContext
+		}
 		c, err := dial(ctx, network, address)
 		if err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.peers[c.RemoteAddr().String()] = true
-			if ctx.Value(asking{}) != nil {
-				askedOn.Delete(p.own)
-				p.own = socketOf(c)
-				askedOn.Store(p.own, true)
-			}
 		}
 		return c, err
 	}
 	p.config = config.Copy()
 	p.config.ConnectTimeout = 0 // ticks are counted
 	return p
+}
+
+// asksOn notes the socket that is asked on from now on, before it is connected: all that are connected may be cut at any moment.
+func (p *pulse) asksOn(_, _ string, c syscall.RawConn) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	askedOn.Delete(p.own)
+	p.own = socketOf(c)
+	askedOn.Store(p.own, true)
+	return nil
 }
 
 func (p *pulse) start() {
@@ -94,6 +104,7 @@ func (p *pulse) beat(ctx context.Context, every time.Duration) {
 	defer tick.Stop()
 	var q *question
 	var conn *pgx.Conn // that the last question came back on
+	unheard := 0       // ticks since the server was heard of
 	for {
 		var answered chan struct{}
 		if q != nil {
@@ -112,24 +123,25 @@ func (p *pulse) beat(ctx context.Context, every time.Duration) {
 		case <-answered:
 			var network net.Error
 			if errors.As(q.err, &network) && network.Timeout() {
-				q = p.anew(ctx, q)
+				conn, q = nil, nil // it is asked again at the next tick
 				continue
 			}
-			conn, q = q.conn, nil
+			conn, q, unheard = q.conn, nil, 0
 			p.silent.Store(false) // another error is an answer: others get it too
 		case <-tick.C:
+			unheard++
+			if q != nil && unheard > silence && unheard%silence == 1 { // another way may be open
+				q.giveUp()
+				if q.conn != nil {
+					p.hangUp(q.conn)
+				}
+				conn, q = nil, nil
+			}
 			if q == nil {
 				q = p.ask(ctx, conn)
-				continue
 			}
-			if q.ticks++; q.ticks >= silence {
+			if unheard > silence {
 				p.silent.Store(true)
-				if q.ticks%silence == 0 { // another way may be open
-					q.giveUp()
-					q = p.anew(ctx, q)
-				}
-			}
-			if p.silent.Load() {
 				p.sever()
 			}
 		}
@@ -138,11 +150,10 @@ func (p *pulse) beat(ctx context.Context, every time.Duration) {
 
 // question is one that is on its way.
 type question struct {
-	stop  context.CancelFunc
-	done  chan struct{}
-	conn  *pgx.Conn // after done: what it was asked on, nil if that is of no use
-	err   error     // after done
-	ticks int       // since the server was heard of
+	stop context.CancelFunc
+	done chan struct{}
+	conn *pgx.Conn // after done: what it was asked on, nil if that is of no use
+	err  error     // after done
 }
 
 func (p *pulse) ask(ctx context.Context, conn *pgx.Conn) *question {
@@ -150,16 +161,6 @@ func (p *pulse) ask(ctx context.Context, conn *pgx.Conn) *question {
 	q := &question{stop: stop, done: make(chan struct{}), conn: conn}
 	p.work.Add(1)
 	go p.put(ctx, q)
-	return q
-}
-
-// anew asks once more on a new connection, after a question that was given up.
-func (p *pulse) anew(ctx context.Context, before *question) *question {
-	if before.conn != nil {
-		p.hangUp(before.conn)
-	}
-	q := p.ask(ctx, nil)
-	q.ticks = before.ticks
 	return q
 }
 

@@ -2,9 +2,9 @@
 
 package metadata
 
-import "net"
+import "syscall"
 
 // sever is for systems whose descriptors can be looked at.
 func sever(func(peer string, socket uint64) bool) {}
 
-func socketOf(net.Conn) uint64 { return 0 }
+func socketOf(syscall.RawConn) uint64 { return 0 }

@@ -3,6 +3,7 @@
 package metadata
 
 import (
+	"errors"
 	"net"
 	"os"
 	"strconv"
@@ -26,12 +27,14 @@ func sever(chosen func(peer string, socket uint64) bool) {
 			continue // closing a second descriptor of a file would give up the process's locks on it, DuckDB's or Pebble's
 		}
 		// A descriptor of our own: the number may be another connection's at any moment.
-		own, err := syscall.Dup(fd)
+		own, err := duplicate(fd)
 		if err != nil {
 			continue
 		}
-		syscall.CloseOnExec(own)
 		peer, err := syscall.Getpeername(own)
+		if errors.Is(err, syscall.ENOTSOCK) {
+			continue // it has become a file's meanwhile, whose locks are worth more than a descriptor
+		}
 		if err == nil {
 			if socket := inode(own); chosen(addressOf(peer), socket) {
 				_ = syscall.Shutdown(own, syscall.SHUT_RDWR)
@@ -39,6 +42,17 @@ func sever(chosen func(peer string, socket uint64) bool) {
 		}
 		_ = syscall.Close(own)
 	}
+}
+
+// duplicate is a second descriptor, which no other program gets.
+func duplicate(fd int) (int, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	own, err := syscall.Dup(fd)
+	if err == nil {
+		syscall.CloseOnExec(own)
+	}
+	return own, err
 }
 
 // addressOf is an address as package net writes it.
@@ -59,16 +73,8 @@ func addressOf(a syscall.Sockaddr) string {
 }
 
 // socketOf is the number of a connection's socket, which no other one has while it is open; 0 is not known.
-func socketOf(c net.Conn) (socket uint64) {
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return 0
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return 0
-	}
-	_ = raw.Control(func(fd uintptr) { socket = inode(int(fd)) })
+func socketOf(c syscall.RawConn) (socket uint64) {
+	_ = c.Control(func(fd uintptr) { socket = inode(int(fd)) })
 	return socket
 }
 
