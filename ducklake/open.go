@@ -335,7 +335,7 @@ func (l *Lake) attachError(err error) error {
 }
 
 // sessionSettings may still be set after the lock: by this package, never by users, whose SET the gate takes.
-const sessionSettings = `['TimeZone', 'enable_progress_bar', 'enable_progress_bar_print', 'progress_bar_time', 'streaming_buffer_size', 'perfect_ht_threshold']`
+const sessionSettings = `['TimeZone', 'enable_progress_bar', 'enable_progress_bar_print', 'progress_bar_time', 'streaming_buffer_size', 'perfect_ht_threshold', 'ducklake_max_retry_count']`
 
 // lockDown makes what the instance may touch final. The catalog's own files and the temporary folder are
 // allowed by ATTACH and by the setting.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/vegadb/vega-flight/ducklake/duck"
 	"github.com/vegadb/vega-flight/ducklake/metadata"
@@ -21,7 +22,7 @@ const plainTables = `SELECT t.table_id, min(i.table_name) FROM {M}ducklake_table
 		AND NOT EXISTS (SELECT 1 FROM {M}ducklake_metadata m WHERE m.key = 'auto_compact' AND m.value = 'false' AND m.scope = 'table' AND m.scope_id = t.table_id)
 	GROUP BY t.table_id HAVING count(*) = 1 ORDER BY t.table_id`
 
-// flushUsers flushes the users' tables that have many pending rows and that nobody is writing.
+// flushUsers flushes the users' tables that have many pending rows, or deletes that are hidden, and that nobody is writing.
 func (m *Maintainer) flushUsers(ctx context.Context, r *Report) error {
 	if m.Flushable == nil {
 		return nil
@@ -41,7 +42,12 @@ func (m *Maintainer) flushUsers(ctx context.Context, r *Report) error {
 				return err
 			}
 			if pending < m.FlushRows {
-				continue
+				if hidden, err := hiddenOf(ctx, tx, id); err != nil || !hidden {
+					if err != nil {
+						return err
+					}
+					continue
+				}
 			}
 			t, found, err := metadata.TableByID(ctx, tx, id, 0)
 			if err != nil {
@@ -70,6 +76,20 @@ func pendingOf(ctx context.Context, tx metadata.Tx, tableID int64, inlined strin
 	if err != nil {
 		return 0, err
 	}
+	d, err := ofDeletes(ctx, tx, tableID, `SELECT count(*) FROM {D}`)
+	return n + d, err
+}
+
+// hiddenOf says whether a flush of another program has left inlined deletes that it has written into a file as well. DuckLake's readers pass
+// over other inlined deletes of such a file; the next flush puts that right.
+func hiddenOf(ctx context.Context, tx metadata.Tx, tableID int64) (bool, error) {
+	n, err := ofDeletes(ctx, tx, tableID, `SELECT count(*) FROM {D} i JOIN {M}ducklake_delete_file d ON d.data_file_id = i.file_id
+		WHERE d.end_snapshot IS NULL AND d.partial_max >= i.begin_snapshot`)
+	return n > 0, err
+}
+
+// ofDeletes asks for a number about a table's inlined deletes, {D}: 0 when none was inlined yet.
+func ofDeletes(ctx context.Context, tx metadata.Tx, tableID int64, query string) (int64, error) {
 	deletes := fmt.Sprintf("ducklake_inlined_delete_%d", tableID)
 	if tx.Dialect() == metadata.PostgreSQL {
 		rows, err := tx.Query(ctx, `SELECT to_regclass($1) IS NOT NULL`, tx.Table(deletes))
@@ -77,15 +97,19 @@ func pendingOf(ctx context.Context, tx metadata.Tx, tableID int64, inlined strin
 			return 0, err
 		}
 		if there, _ := rows[0][0].(bool); !there {
-			return n, nil
+			return 0, nil
 		}
 	}
-	d, err := count(ctx, tx, deletes)
+	rows, err := tx.Query(ctx, strings.ReplaceAll(query, "{D}", "{M}"+metadata.QuoteIdent(deletes)))
 	var missing *duck.Error
 	if errors.As(err, &missing) && missing.Type == "Catalog" {
-		return n, nil
+		return 0, nil
 	}
-	return n + d, err
+	if err != nil {
+		return 0, err
+	}
+	n, _ := rows[0][0].(int64)
+	return n, nil
 }
 
 func count(ctx context.Context, tx metadata.Tx, table string) (int64, error) {

@@ -117,3 +117,41 @@ func TestUsersRowsAreFlushed(t *testing.T) {
 		}
 	})
 }
+
+// A flush of another program that others overtake hides deletes from every reader. The next maintenance shows them again.
+func TestHiddenDeletesAreShownAgain(t *testing.T) {
+	laketest.Each(t, func(t *testing.T, kind laketest.Kind) {
+		w := newWorld(t, kind, flushable)
+		for _, name := range []string{"mine", "other", "fine"} {
+			must(t, w.lake.DDL(ctx, "CREATE TABLE lake.main."+name+"(i BIGINT)"))
+			w.exec("INSERT INTO lake.main." + name + " FROM range(10)")
+		}
+		w.exec("CALL ducklake_flush_inlined_data('lake')")
+		w.exec("DELETE FROM lake.main.mine WHERE i = 4")
+		other, release, err := w.acquire(ctx)
+		must(t, err)
+		defer release()
+		for _, sql := range []string{"BEGIN", "CALL ducklake_flush_inlined_data('lake')"} {
+			_, err := other.Exec(ctx, sql)
+			must(t, err)
+		}
+		w.exec("INSERT INTO lake.main.other VALUES (1)")
+		_, err = other.Exec(ctx, "COMMIT")
+		must(t, err)
+		w.exec("DELETE FROM lake.main.mine WHERE i IN (1, 8)")
+		w.exec("DELETE FROM lake.main.fine WHERE i = 1")
+		if n := w.number("SELECT count(*) FROM lake.main.mine"); n != 8 {
+			t.Fatalf("nothing is hidden, there are %d rows; so maintenance need not look for it any more", n)
+		}
+		mine := w.catalog(`SELECT table_id FROM {M}ducklake_table WHERE table_name = 'mine'`)
+		if got := w.run(); !slices.Equal(got.Flushed, []int64{mine}) {
+			t.Errorf("flushed %v, want only %d", got.Flushed, mine)
+		}
+		if n := w.number("SELECT count(*) FROM lake.main.mine"); n != 7 {
+			t.Errorf("there are %d rows", n)
+		}
+		if got := w.run(); len(got.Flushed) > 0 {
+			t.Errorf("flushed %v again", got.Flushed)
+		}
+	})
+}

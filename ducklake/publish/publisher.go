@@ -39,6 +39,7 @@ type Faults struct {
 	BeforeCommit func() error // all rows of the commit are written, COMMIT is not sent
 	AfterCommit  func() error // COMMIT succeeded; an error takes the place of its answer
 	Flush        func() error // a table is about to be flushed; an error takes the place of that
+	Moved        func()       // rows of a table are moved, COMMIT is not sent
 	Break        Rule         // rules that are broken on purpose
 }
 

@@ -27,9 +27,16 @@ const (
 	mergeMaxFiles     = 256
 )
 
+// moves bounds how often a move is begun again because others have committed meanwhile, to any table.
+const moves = 40
+
 // Relocate runs the extension's flush or merge on one table, under the commit lock: beside our commits to the same table
 // it would fail or, for a merge, lose deletes. The table's auto_compact is off, which also keeps the extension from
 // doing it when asked; it is on within this transaction only.
+//
+// A move during which anybody has committed is begun again as a whole. The extension would try its COMMIT again instead, and forget
+// then to remove the inlined deletes that it has written into files: its readers pass over the other inlined deletes of a file, and
+// over later ones, when one is in both places.
 func (p *Publisher) Relocate(ctx context.Context, table metadata.TableInfo, move Move) error {
 	unlock, err := p.Lock.Lock(ctx)
 	if err != nil {
@@ -57,13 +64,15 @@ func (p *Publisher) Relocate(ctx context.Context, table metadata.TableInfo, move
 		return err
 	}
 	run := func() error {
-		return p.own(ctx, func(c *duck.Conn) error {
+		return p.own(ctx, func(c *duck.Conn) (err error) {
+			reset, err := once(ctx, c)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, reset()) }()
 			for n := 1; ; n++ {
-				err := p.move(ctx, c, table, move, option == "false")
-				if err == nil {
-					return nil
-				}
-				if n == rounds || ctx.Err() != nil || !retryable(err) {
+				err = p.move(ctx, c, table, move, option == "false")
+				if err == nil || n == moves || ctx.Err() != nil || !retryable(err) {
 					return err
 				}
 			}
@@ -78,6 +87,22 @@ func (p *Publisher) Relocate(ctx context.Context, table metadata.TableInfo, move
 		p.Notify(0)
 	}
 	return err
+}
+
+// once keeps the extension from trying COMMITs again, until reset.
+func once(ctx context.Context, c *duck.Conn) (reset func() error, err error) {
+	const setting = `ducklake_max_retry_count`
+	rows, err := c.Rows(ctx, `SELECT CAST(current_setting('`+setting+`') AS BIGINT)`)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Exec(ctx, `SET SESSION `+setting+` = 0`); err != nil {
+		return nil, err
+	}
+	return func() error { // RESET would make it the extension's default
+		_, err := c.Exec(context.WithoutCancel(ctx), fmt.Sprintf(`SET SESSION %s = %d`, setting, rows[0][0]))
+		return err
+	}, nil
 }
 
 // alone runs f while no other server can publish into the table: it holds the row that each publication updates before it
@@ -140,6 +165,9 @@ func (p *Publisher) move(ctx context.Context, c *duck.Conn, table metadata.Table
 	info := metadata.CommitInfo{ID: uuid.Must(uuid.NewV7()).String(), Kind: metadata.CommitMaintain, Server: p.ServerID}
 	if _, err := c.Exec(ctx, `CALL `+lake+`.set_commit_message(?, ?, extra_info => ?)`, metadata.Author, "maintenance", info.ExtraInfo()); err != nil {
 		return err
+	}
+	if p.Faults.Moved != nil {
+		p.Faults.Moved()
 	}
 	_, err = c.Exec(end, `COMMIT`)
 	return err
