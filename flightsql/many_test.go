@@ -60,14 +60,17 @@ func TestManyRowsLeaveWhatOneAfterTheOtherLeaves(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "k", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
 		{Name: "f", Type: arrow.PrimitiveTypes.Float64, Nullable: true}, {Name: "d", Type: arrow.FixedWidthTypes.Date32, Nullable: true},
-		{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}, // numbers and dates as texts
+		{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true},                                                                                    // numbers and dates as texts
+		{Name: "y", Type: arrow.BinaryTypes.String, Nullable: true},                                                                                    // a text that is no number, for a row that is not there
+		{Name: "z", Type: arrow.PrimitiveTypes.Float64, Nullable: true}, {Name: "v", Type: arrow.FixedWidthTypes.MonthDayNanoInterval, Nullable: true}, // equal, and not the same
+		{Name: "p", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 	}, nil)
-	distinct := `[{"k": 3, "s": "three", "f": 1.5, "d": "2024-01-03", "n": "3"}, {"k": 5, "s": null, "f": null, "d": null, "n": " 5"}, {"k": null, "s": "x", "f": 0, "d": "2024-02-30", "n": null},
-		{"k": 99, "s": "y", "f": 2, "d": "1999-12-31", "n": "99"}, {"k": 0, "s": "'?", "f": -1, "d": "2024-01-07", "n": "0"}]`
-	distinct = strings.ReplaceAll(distinct, "2024-02-30", "2024-02-29")
+	distinct := `[{"k": 3, "s": "three", "f": 1.5, "d": "2024-01-03", "n": "3", "y": "33", "z": 0, "v": {"months": 1}, "p": 1},
+		{"k": 5, "s": null, "f": null, "d": null, "n": " 5", "y": "5.5", "z": -0.0, "v": {"days": 30}, "p": 1}, {"k": null, "s": "x", "f": 0, "d": "2024-02-29", "n": null, "p": 2},
+		{"k": 99, "s": "y", "f": 2, "d": "1999-12-31", "n": "99", "y": "bad", "p": 2}, {"k": 0, "s": "'?", "f": -1, "d": "2024-01-07", "n": "0", "p": 2}]`
 	meeting := `[{"k": 3, "s": "a", "f": 1, "d": "2024-01-03", "n": "3"}, {"k": 4, "s": "b", "f": 2, "d": "2024-01-03", "n": "3"}, {"k": 3, "s": "c", "f": 3, "d": "2024-01-01", "n": "4"},
 		{"k": 3, "s": "d", "f": 4, "d": "2024-01-02", "n": "3"}, {"k": 1, "s": "e", "f": 5, "d": "2024-01-02", "n": "1"}]`
-	c.must("CREATE TABLE other AS SELECT i::INTEGER AS i, 'v' || i AS s, i / 2 AS f, DATE '2024-01-01' + (i % 5)::INTEGER AS d FROM range(12) r(i)")
+	c.must("CREATE TABLE other AS SELECT i::INTEGER AS i, CASE i WHEN 3 THEN '3' ELSE 'v' || i END AS s, i / 2 AS f, DATE '2024-01-01' + (i % 5)::INTEGER AS d FROM range(12) r(i)")
 	c.must("CREATE TABLE m AS FROM other")
 	c.must("CREATE MACRO twice(x) AS x || (SELECT count(*) FROM lake.main.m WHERE s IS NOT NULL)")
 	for _, at := range []string{distinct, meeting} {
@@ -97,6 +100,12 @@ func TestManyRowsLeaveWhatOneAfterTheOtherLeaves(t *testing.T) {
 			{"INSERT INTO m SELECT o.i, ?, p.f, p.d FROM other o JOIN other p ON o.i = p.i WHERE p.i IN (?, ?)", "skk"},
 			{"INSERT INTO m SELECT ?, ?, ?, ?", "ksfd"},
 			{"INSERT INTO m SELECT ?, ?, ?, ?", "nsfd"},
+			{"UPDATE m SET f = ? WHERE i = ?", "yk"},                          // fails for no row
+			{"UPDATE m SET f = ? WHERE i = ? AND i = 3 AND s = ?", "fkk"},     // other rows' s are no numbers
+			{"UPDATE m SET s = round(f::DECIMAL(10,3), ?) WHERE i = ?", "pk"}, // of as many digits as the constant says
+			{"INSERT INTO m (s, i) SELECT ?, i FROM other WHERE i > ?", "zp"},
+			{"INSERT INTO m (s, i) SELECT ?, i FROM other WHERE i > ?", "vp"},
+			{"INSERT INTO m (s, i) SELECT ?, o.i FROM other o LEFT JOIN other p ON o.i = p.i AND p.i = ?", "sk"},
 			{"MERGE INTO m USING other o ON m.i = o.i AND o.i = ? WHEN MATCHED THEN UPDATE SET s = ?", "ks"},
 		} {
 			rows := table(t, schema, at)

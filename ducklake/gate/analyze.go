@@ -325,17 +325,28 @@ func (x *analyzer) dml() error {
 	}
 	a.TouchesTemp = a.TouchesTemp || ref.Catalog == tempCatalog
 	a.Writes = []TableRef{ref}
-	a.steady = x.steady(ref)
+	a.steady = len(a.Params) > 0 && x.steady(ref)
 	if a.Kind == Explain {
 		a.returns, a.ReadOnly = true, !a.Execute
 	}
 	return nil
 }
 
+// constantly are functions that take some arguments, or give their types, only as constants.
+var constantly = set(`array_extract constant_or_null current_schemas date_part datepart icu_sort_key regexp_extract round round_even roundbankers
+	strftime strptime struct_extract struct_extract_at trunc try_strptime`)
+
 func (x *analyzer) steady(ref TableRef) bool {
 	for _, f := range x.a.Functions {
-		if x.inst.mirror.macro(f) || x.gate.functions[f] == volatileFn {
+		if x.inst.mirror.macro(f) || x.gate.functions[f] == volatileFn || constantly[f] {
 			return false
+		}
+	}
+	for _, t := range x.toks {
+		for schema := range x.inst.mirror.schemas {
+			if x.a.Kind == Insert && t.name() && x.inst.mirror.views[keyOf(schema, t.lower)] != nil {
+				return false // what functions are in it is not known here
+			}
 		}
 	}
 	t := x.inst.mirror.tables[keyOf(ref.Schema, ref.Name)]

@@ -32,7 +32,7 @@ type change struct {
 // decide nothing about which rows it changes, and when no row is changed twice, which [Rows.Clash] asks for. A DELETE has neither.
 func (a *Analysis) matched(toks []token, src string) *Rows {
 	c := &change{a: a, toks: toks, src: src, written: map[string]bool{}}
-	if !a.steady || a.TouchesTemp || a.Writes[0].ID == 0 || !c.divide() || !c.assigns() || !c.decides() {
+	if !a.steady || a.TouchesTemp || a.Writes[0].ID == 0 || strings.Contains(src, `"vega `) || !c.divide() || !c.assigns() || !c.decides() {
 		return nil
 	}
 	r := c.beside(-1)
@@ -60,7 +60,7 @@ func (a *Analysis) matched(toks []token, src string) *Rows {
 
 // beside begins a statement with the rows of parameters as a table.
 func (c *change) beside(from int) *Rows {
-	r := &Rows{of: c.a, between: ", ", most: 1024, values: true, untyped: c.untyped(from)}
+	r := &Rows{of: c.a, between: ", ", most: 1024, values: true, untyped: c.untyped(from), compared: c.compared()}
 	for i := range c.a.Params {
 		r.text, r.params = append(r.text, ", "), append(r.params, i)
 	}
@@ -106,6 +106,24 @@ func (c *change) untyped(from int) []bool {
 		alone := from >= 0 && depth == 0 && (i-1 == from || before.op(',')) && (after.op(',') || after.is("from") || after.is("as"))
 		joined := before.op('|') && c.toks[i-2].op('|') || after.op('|') && i+2 < len(c.toks) && c.toks[i+2].op('|')
 		all[at] = all[at] || !alone && !joined
+	}
+	return all
+}
+
+// compared are the parameters in the condition that are of the type of texts.
+func (c *change) compared() []bool {
+	all := make([]bool, len(c.a.Params))
+	marks := 0
+	for _, t := range c.toks {
+		if t.kind != param {
+			continue
+		}
+		if t.text == "?" {
+			marks++
+		}
+		if at := c.a.place(t.text, marks); at >= 0 && len(c.where) > 0 && t.start >= c.where[0].start {
+			all[at] = all[at] || c.a.Params[at].Type == "VARCHAR"
+		}
 	}
 	return all
 }

@@ -17,6 +17,8 @@ type Rows struct {
 	most       int
 	values     bool   // the rows are a table beside the statement's own: they have the types that the parameters have in the statement
 	untyped    []bool // of those, the parameters that may not be texts: their places give each text a type that is known only with it
+	compared   []bool // and those that must be: a condition compares them with texts, which would have to become what else they are
+	numbered   bool   // the rows have their numbers before the parameters
 	clash      *clash // nil: rows do not meet
 }
 
@@ -135,7 +137,7 @@ func (r *Rows) Most() int {
 // Takes says that several rows with such arguments can be run at once; texts says which of a row's are texts.
 func (r *Rows) Takes(texts []bool) bool {
 	for i, untyped := range r.untyped {
-		if untyped && texts[i] {
+		if untyped && texts[i] || r.compared[i] && !texts[i] {
 			return false
 		}
 	}
@@ -147,7 +149,8 @@ func (r *Rows) For(n int, texts []bool) *Analysis {
 	if n == 1 {
 		return r.of
 	}
-	return r.with(n, r.head+r.rows(n, texts, false)+r.tail)
+	typed := r.typed(texts)
+	return r.with(n, typed.Replace(r.head)+r.rows(n, r.numbered)+typed.Replace(r.tail))
 }
 
 // Clash is the query for the first of n rows that meets what an earlier one changes, which gives NULL without one; nil when rows do not meet.
@@ -155,7 +158,19 @@ func (r *Rows) Clash(n int, texts []bool) *Analysis {
 	if r.clash == nil || n == 1 {
 		return nil
 	}
-	return r.with(n, r.clash.head+r.rows(n, texts, true)+r.clash.tail)
+	return r.with(n, r.clash.head+r.rows(n, true)+r.typed(texts).Replace(r.clash.tail))
+}
+
+// typed gives texts the types that their places in the statement ask for. It does so there, so that one that fails does where it would by itself:
+// for a row that is changed.
+func (r *Rows) typed(texts []bool) *strings.Replacer {
+	var pairs []string
+	for _, at := range r.params {
+		if t := r.of.Params[at].Type; r.values && at < len(texts) && texts[at] && t != "VARCHAR" && t != "" {
+			pairs = append(pairs, rowName+"."+rowColumn(at), rowName+"."+rowColumn(at)+"::"+t)
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 func (r *Rows) with(n int, sql string) *Analysis {
@@ -167,14 +182,7 @@ func (r *Rows) with(n int, sql string) *Analysis {
 	return &a
 }
 
-func (r *Rows) rows(n int, texts []bool, numbered bool) string {
-	types := make([]string, len(r.params))
-	for i, at := range r.params {
-		// A text as an argument is of the type that its place in the statement asks for; one in a table is a text.
-		if t := r.of.Params[at].Type; r.values && at < len(texts) && texts[at] && t != "VARCHAR" {
-			types[i] = t
-		}
-	}
+func (r *Rows) rows(n int, numbered bool) string {
 	var b strings.Builder
 	for row := range n {
 		if row > 0 {
@@ -191,10 +199,6 @@ func (r *Rows) rows(n int, texts []bool, numbered bool) string {
 			}
 			b.WriteByte('$')
 			b.WriteString(strconv.Itoa(row*len(r.of.Params) + r.params[i] + 1))
-			if types[i] != "" {
-				b.WriteString("::")
-				b.WriteString(types[i])
-			}
 		}
 	}
 	return b.String()
