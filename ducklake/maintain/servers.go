@@ -121,7 +121,7 @@ func (s *Servers) Renew(ctx context.Context, f publish.Fence, pins *Pins) error 
 		}
 		return err
 	})
-	if err == nil {
+	if err == nil || late { // who was away was so whatever became of this renewal: it may be there without an answer
 		s.judge.renewed(f, late, s.lease())
 	}
 	return err
