@@ -9,7 +9,7 @@ var scanner = []string{"connect_timeout=10", "tcp_user_timeout=30000", "keepaliv
 // ScannerAddress is a PostgreSQL server's address, a URI or keywords, as DuckDB's scanner is to have it. What it says itself stays.
 func ScannerAddress(dsn string) string {
 	separator := " "
-	if strings.Contains(dsn, "://") {
+	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		separator = "&"
 		if !strings.Contains(dsn, "?") {
 			dsn, separator = dsn+"?", ""

@@ -69,6 +69,7 @@ func TestScannerAddress(t *testing.T) {
 		"postgres://u@h/d?sslmode=disable":      "postgres://u@h/d?sslmode=disable&connect_timeout=10&tcp_user_timeout=30000&keepalives_idle=30&keepalives_interval=10&keepalives_count=3",
 		"postgresql://u@h/d?connect_timeout=60": "postgresql://u@h/d?connect_timeout=60&tcp_user_timeout=30000&keepalives_idle=30&keepalives_interval=10&keepalives_count=3",
 		"host=h dbname=d keepalives_count=9":    "host=h dbname=d keepalives_count=9 connect_timeout=10 tcp_user_timeout=30000 keepalives_idle=30 keepalives_interval=10",
+		"dbname=d password=a://b":               "dbname=d password=a://b connect_timeout=10 tcp_user_timeout=30000 keepalives_idle=30 keepalives_interval=10 keepalives_count=3",
 		"dbname=d tcp_user_timeout=1":           "dbname=d tcp_user_timeout=1 connect_timeout=10 keepalives_idle=30 keepalives_interval=10 keepalives_count=3",
 	} {
 		if got := metadata.ScannerAddress(dsn); got != want {
