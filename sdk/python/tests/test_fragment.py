@@ -18,6 +18,7 @@ RIGHT = [
     "a /* ( ; /* ) */ ' */ + 1",
     "a$b$c || x",
     "list_transform(l, x -> x + 1)",
+    "größe -- é;\r+ 'é$' || name_é1",
 ]
 WRONG = {
     "1) , (2": "closes",
@@ -33,6 +34,10 @@ WRONG = {
     "$x$ a $y$": "no end",
     "a /* b": "no end",
     "1 -- \n) , (2": "closes",
+    "1 -- \r) , (2": "closes",
+    "a$e'\\') , ('": "closes",
+    "{\U0001f600$x$: 1}) , ({'k': '$x$'}": "ambiguous",
+    "\u00a0E'\\') , ('": "ambiguous",
 }
 
 
@@ -52,7 +57,15 @@ def test_what_is_none(sql):
 def test_one_statement():
     assert one_statement("SELECT ';' ; ") == "SELECT ';' "
     assert one_statement("SELECT 1 -- ;") == "SELECT 1 -- ;"
-    for sql in ("SELECT 1; DROP TABLE t", "SELECT 1; -- and", ";SELECT 1"):
+    for end in (";", ";;\n", "; -- ; and", "; -- a\r /* ; /* b */ */ ;\r\n-- c"):
+        assert one_statement("SELECT ';' -- ;\n" + end) == "SELECT ';' -- ;\n"
+    for sql in (
+        "SELECT 1; DROP TABLE t",
+        ";SELECT 1",
+        "SELECT 1; -- a\nDROP TABLE t",
+        "SELECT 1 -- a\r; DROP TABLE t",
+        "SELECT 1; /* a",
+    ):
         with pytest.raises(InvalidInputError):
             one_statement(sql)
 

@@ -9,35 +9,55 @@ from .errors import InvalidInputError
 
 _PIECE = re.compile(
     r"""
-    (?<!\w)[eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | "(?:""|[^"])*"
-    | (?<![\w$])\$((?:[^\W\d]\w*)?)\$.*?\$\1\$
-    | --[^\n]* | /\* | [][(){};'"] | (?<![\w$])\$(?:[^\W\d]\w*)?\$
+    (?P<odd>[^\x00-\x7f])(?=\$|[eE]')
+    | (?<![\w$])[eE]'(?:\\.|''|[^'\\])*' | '(?:''|[^'])*' | "(?:""|[^"])*"
+    | (?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
+    | --[^\r\n]* | /\* | [][(){};'"] | (?<![\w$])\$(?:[^\W\d]\w*)?\$
     """,
     re.S | re.X,
 )
 _COMMENT = re.compile(r"/\*|\*/")
 
 
-def _outside(sql: str) -> Iterator[str]:
-    """Brackets and semicolons outside of strings, names and comments, and what begins one of these that does not end."""
+def _outside(sql: str) -> Iterator[tuple[int, str]]:
+    """Brackets and semicolons outside of strings, names and comments, and what begins one of these without an end, with places."""
     at = 0
     while found := _PIECE.search(sql, at):
         at, piece = found.end(), found.group()
+        if found["odd"]:  # whether it is a part of a name or a space decides what follows
+            raise InvalidInputError(f"SYNTAX_ERROR: what follows {piece!r} is ambiguous: quote the name", code="SYNTAX_ERROR")
         if piece == "/*":
-            depth = 1
-            while depth and (mark := _COMMENT.search(sql, at)):
-                depth += 1 if mark.group() == "/*" else -1
-                at = mark.end()
-            if depth:
-                yield piece
+            end = _end_of_comment(sql, at)
+            if end is None:
+                yield found.start(), piece
+            at = end or len(sql)
         elif len(piece) == 1 or re.fullmatch(r"\$\w*\$", piece):
-            yield piece
+            yield found.start(), piece
+
+
+def _end_of_comment(sql: str, at: int) -> int | None:
+    depth = 1
+    while depth and (mark := _COMMENT.search(sql, at)):
+        depth += 1 if mark.group() == "/*" else -1
+        at = mark.end()
+    return None if depth else at
+
+
+def _says_nothing(sql: str) -> bool:
+    while sql := sql.lstrip(" \t\r\n;"):
+        if sql.startswith("--"):
+            _, _, sql = sql.replace("\r", "\n").partition("\n")
+        elif sql.startswith("/*") and (end := _end_of_comment(sql, 2)):
+            sql = sql[end:]
+        else:
+            return False
+    return True
 
 
 def expression(sql: str) -> str:
     """The text, if it is one expression or a list of them as far as brackets tell."""
     opened: list[str] = []
-    for piece in _outside(sql):
+    for _, piece in _outside(sql):
         if piece in "([{":
             opened.append({"(": ")", "[": "]", "{": "}"}[piece])
         elif piece not in ")]}":
@@ -56,11 +76,10 @@ def enclosed(sql: str) -> str:
 
 
 def one_statement(sql: str) -> str:
-    """The text, if it is one statement; without a semicolon at its end."""
-    rest = sql.rstrip()
-    ends = [piece for piece in _outside(rest) if piece == ";"]
-    if ends == [";"] and rest.endswith(";"):
-        return rest[:-1]
-    if ends:
-        raise InvalidInputError("SYNTAX_ERROR: the query is more than one statement", code="SYNTAX_ERROR")
+    """The text, if it is one statement; without a semicolon at its end, and what comments come after it."""
+    for at, piece in _outside(sql):
+        if piece == ";":
+            if not sql[:at].strip() or not _says_nothing(sql[at:]):
+                raise InvalidInputError("SYNTAX_ERROR: the query is more than one statement", code="SYNTAX_ERROR")
+            return sql[:at]
     return sql
