@@ -19,14 +19,14 @@ class Server:
 
     running: ClassVar[set[Server]] = set()
 
-    def __init__(self, folder: Path, *args: str, listen: str = "127.0.0.1:0") -> None:
+    def __init__(self, folder: Path, *args: str, listen: str = "127.0.0.1:0", binary: str = BINARY) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._ready = folder / "ready.json"
         self._ready.unlink(missing_ok=True)
         self._log = (folder / "log").open("ab")
         self.lake = folder / "lake"
-        command = [BINARY, "serve", "--lake", str(self.lake), "--extension-dir", EXTENSIONS, "--listen", listen]
+        command = [binary, "serve", "--lake", str(self.lake), "--extension-dir", EXTENSIONS, "--listen", listen]
         command += ["--http", "", "--ready-file", str(self._ready), *args]
         self.process = subprocess.Popen(command, stdout=self._log, stderr=self._log)
         while True:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from interruption import Interruption, untraced
-from server import BINARY, Server
+from server import BINARY, ROOT, Server
 
 import vega_flight
 from vega_flight import LakeError, ServerMissingError, ServerUnavailableError
@@ -556,6 +556,29 @@ def test_users_tokens_and_tls(tmp_path):
     with pytest.raises(ServerUnavailableError) as e:
         vega_flight.connect(server.uri, tls=tls)
     assert e.value.hint == "see that it runs, then connect again"
+
+
+def test_a_server_of_another_version(tmp_path, monkeypatch):
+    """A real server that is too far from the package is refused, wherever it is, and nothing of it stays behind."""
+    go = shutil.which("go")
+    if go is None and "CI" not in os.environ:
+        pytest.skip("without Go there is no other server")
+    later = str(tmp_path / "vega-flight")
+    build = [str(go), "build", "-tags", "duckdb_arrow", "-ldflags", "-X main.version=9.0.0", "-o", later, "./cmd/vega-flight"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    server = Server(tmp_path / "later", binary=later)
+    monkeypatch.setenv("VEGA_FLIGHT_BINARY", later)
+    folder = tmp_path / "folder"
+    for place in (server.uri, folder):
+        for is_async in (False, True):
+            with pytest.raises(vega_flight.IncompatibleServerError, match="version 9.0.0") as e:
+                asyncio.run(vega_flight.connect_async(place)) if is_async else vega_flight.connect(place)
+            assert (e.value.code, e.value.hint) == ("SERVER_INCOMPATIBLE", "upgrade the package")
+    server.stop()
+    # The folder is free again: another server has it.
+    monkeypatch.setenv("VEGA_FLIGHT_BINARY", BINARY)
+    with vega_flight.connect(folder) as db:
+        assert db.sql("SELECT 42").scalar() == 42
 
 
 def test_tls_where_the_server_has_none(server):
