@@ -255,6 +255,9 @@ func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string,
 				return nil, err
 			}
 		}
+		if (t.lower == "date_part" || t.lower == "datepart") && !writtenPart(toks, i) {
+			return nil, refuseFunction(t.text, "its first argument must be a written text, as in date_part('hour', …): of one that is computed DuckDB may fail as a whole", t.start)
+		}
 		if catalogFunction[t.lower] {
 			if i+2 >= len(toks) || toks[i+2].kind != str || lower(toks[i+2].text) != v.lake() {
 				return nil, refuseFunction(t.text, fmt.Sprintf("its first argument must be the string '%s'", v.lake()), t.start)
@@ -266,6 +269,16 @@ func checkFunctions(toks []token, v vocabulary, admin bool, made int) ([]string,
 		}
 	}
 	return used, nil
+}
+
+// writtenPart says that the date_part at i is asked for a constant: for the epoch or the Julian day of a TIMESTAMP WITH TIME ZONE that a column
+// names, DuckDB has no code, and takes no work afterwards.
+func writtenPart(toks []token, i int) bool {
+	method := i > 0 && toks[i-1].op('.') && !(i > 1 && (toks[i-2].lower == "main" || toks[i-2].lower == "pg_catalog"))
+	if method || i+3 >= len(toks) {
+		return false
+	}
+	return toks[i+2].op('[') || (toks[i+2].kind == str || toks[i+2].kind == param) && toks[i+3].op(',')
 }
 
 // metadataPrefix begins the names of DuckLake's hidden metadata catalogs.
