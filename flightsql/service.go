@@ -33,6 +33,8 @@ type Config struct {
 	Check func(ctx context.Context) (any, error)
 	// Live tells which servers of the lake have a lease; nil when there can be no other.
 	Live func(context.Context) (map[string]bool, error)
+	// Barred says why nobody of that name may use the server any more, "" when somebody may; nil: everybody may.
+	Barred func(user string) string
 }
 
 // Limits bound what clients may hold. A zero means the default.

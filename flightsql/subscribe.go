@@ -127,7 +127,7 @@ func (s *Service) tail(handle string, stream flight.FlightService_DoGetServer) e
 		end(err, 0)
 		return err
 	}
-	t := &tailing{svc: s, sub: sub, stream: stream, ctx: ctx, cancel: cancel, ended: make(chan error, 1), applied: -1}
+	t := &tailing{svc: s, user: p.Name, sub: sub, stream: stream, ctx: ctx, cancel: cancel, ended: make(chan error, 1), applied: -1}
 	t.close = func(err error) {
 		sub.Close()
 		s.tails.leave(p.Name)
@@ -141,6 +141,7 @@ func (s *Service) tail(handle string, stream flight.FlightService_DoGetServer) e
 // tailing is a subscription that is being sent.
 type tailing struct {
 	svc    *Service
+	user   string
 	sub    *ivm.Subscription
 	stream flight.FlightService_DoGetServer
 	ctx    context.Context // ends when the reader goes away or the subscription is to end; its cause says why
@@ -236,10 +237,25 @@ func (t *tailing) write() (err error) {
 		if err != nil {
 			return err
 		}
+		if err := t.mayGoOn(); err != nil {
+			m.Batch.Release()
+			return err
+		}
 		if err := t.batch(w, m); err != nil {
 			return err
 		}
 	}
+}
+
+// mayGoOn is asked before each batch: a call is let in once, and this one may last for ever.
+func (t *tailing) mayGoOn() error {
+	if t.svc.config.Barred == nil {
+		return nil
+	}
+	if why := t.svc.config.Barred(t.user); why != "" {
+		return fault.Unauthorized.Newf("user %s %s", t.user, why)
+	}
+	return nil
 }
 
 // batch writes one batch, in as many messages as it needs.

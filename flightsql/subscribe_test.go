@@ -9,6 +9,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -321,6 +322,30 @@ func TestSubscriptionIsCancelled(t *testing.T) {
 		})
 	}
 	equal(t, "it can be read", c.value("SELECT count(*) FROM v"), "2")
+}
+
+// Who is taken out of the users file, or whose keys expire, gets nothing more, and is told where to go on.
+func TestSubscriberWhoMayNoMore(t *testing.T) {
+	var barred atomic.Value
+	barred.Store("")
+	_, c := sample(t, func(c *Config) {
+		c.Barred = func(user string) string {
+			if user != "ann" {
+				return ""
+			}
+			return barred.Load().(string)
+		}
+	})
+	s := c.subscribe("v", "")
+	s.until(c.version("v"))
+	barred.Store("is no user of this server any more")
+	c.must("INSERT INTO t VALUES (7, 'seven')")
+	c.must("REFRESH MATERIALIZED VIEW v")
+	said := s.fails(fault.Unauthorized)
+	if !strings.Contains(said, "user ann is no user of this server any more") || !strings.Contains(said, fmt.Sprintf("as_of = %d", s.at)) {
+		t.Errorf("it says %s", said)
+	}
+	equal(t, "rows that came afterwards", s.rows["7|seven|1"], 0)
 }
 
 func TestSubscriptionThroughPreparedAndPolled(t *testing.T) {

@@ -46,7 +46,7 @@ func openServer(ctx context.Context, c *Config, door *door, line *lifeline, grac
 	h.users, _ = door.auth.(knower)
 	figures.registry.MustRegister(newLakeFigures(h.lake.Store()), newStreamFigures(h))
 	s.svc, err = flightsql.New(ctx, flightsql.Config{
-		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(),
+		Lake: h.lake, Engine: h.engine, Log: log, Observe: figures, Version: version, SpoolDir: c.resultsDir(), Live: h.others(), Barred: h.barred,
 		HiddenPaths: c.hiddenPaths(),
 		Check:       func(ctx context.Context) (any, error) { return h.check(ctx, false) },
 		Limits: flightsql.Limits{
