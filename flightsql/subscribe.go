@@ -238,7 +238,6 @@ func (t *tailing) write() (err error) {
 			return err
 		}
 		if err := t.mayGoOn(); err != nil {
-			m.Batch.Release()
 			return err
 		}
 		if err := t.batch(w, m); err != nil {
