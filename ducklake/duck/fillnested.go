@@ -46,9 +46,10 @@ func (f listFiller) fill(dst *target, at int, arr arrow.Array, from, n int) erro
 			return err
 		}
 		if m, ok := arr.(*array.Map); ok {
+			keys := fieldsOf(m)[0]
 			for j := i; j <= last; j++ {
 				s, e := m.ValueOffsets(from + j)
-				if err := distinctKeys(m.Keys(), int(s), int(e)); err != nil {
+				if err := distinctKeys(keys, int(s), int(e)); err != nil {
 					return err
 				}
 			}
@@ -61,7 +62,7 @@ func (f listFiller) fill(dst *target, at int, arr arrow.Array, from, n int) erro
 func (f listFiller) elements(dst *target, first int, arr arrow.Array, from, n int) error {
 	values := []arrow.Array{nil}
 	if m, ok := arr.(*array.Map); ok {
-		values = []arrow.Array{m.Keys(), m.Items()}
+		values = fieldsOf(m)
 	} else {
 		values[0] = arr.(array.ListLike).ListValues()
 	}
@@ -73,14 +74,20 @@ func (f listFiller) elements(dst *target, first int, arr arrow.Array, from, n in
 			return err
 		}
 	}
-	if m, ok := arr.(*array.Map); ok && m.Keys().NullN() > 0 {
+	if _, ok := arr.(*array.Map); ok && values[0].NullN() > 0 {
 		for i := range n {
-			if m.Keys().IsNull(from + i) {
+			if values[0].IsNull(from + i) {
 				return fmt.Errorf("a map has a NULL key")
 			}
 		}
 	}
 	return nil
+}
+
+// fieldsOf are the keys and the values of a map's entries; those that m.Keys and m.Items give may begin before the entries do.
+func fieldsOf(m *array.Map) []arrow.Array {
+	entries := m.ListValues().(*array.Struct)
+	return []arrow.Array{entries.Field(0), entries.Field(1)}
 }
 
 // distinctKeys checks the keys of one map: DuckDB's maps have each key once, Arrow's as often as they say.

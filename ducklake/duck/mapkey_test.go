@@ -81,3 +81,30 @@ func TestMapKeysTwice(t *testing.T) {
 		})
 	}
 }
+
+// A map's entries may be a part of longer ones: their keys are the part's.
+func TestMapKeysOfAPart(t *testing.T) {
+	b := array.NewMapBuilder(memory.DefaultAllocator, arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int32, false)
+	b.Append(true)
+	for i, key := range []string{"x", "x", "y"} {
+		b.KeyBuilder().(*array.StringBuilder).Append(key)
+		b.ItemBuilder().(*array.Int32Builder).Append(int32(i))
+	}
+	whole := b.NewMapArray()
+	part := array.NewSliceData(whole.ListValues().Data(), 1, 3)
+	column := array.NewMapData(array.NewData(whole.DataType(), 1, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, 2}))}, []arrow.ArrayData{part}, 0, 0))
+	schema := arrow.NewSchema([]arrow.Field{{Name: "m", Type: column.DataType(), Nullable: true}}, nil)
+	rows, err := array.NewRecordReader(schema, []arrow.RecordBatch{array.NewRecordBatch(schema, []arrow.Array{column}, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	con := open(t)
+	release, err := con.RegisterArrow("rows", rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if got := one(t, con, "SELECT m::VARCHAR FROM rows"); got != "{x=1, y=2}" {
+		t.Errorf("the map is %v", got)
+	}
+}
