@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import os
 import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -244,3 +245,18 @@ def test_a_traceback_has_the_hint_once():
     for error in (LakeError("it is wrong", hint="do better"), LakeError("it is wrong: do better", hint="do better")):
         assert "".join(traceback.format_exception(error)).count("do better") == 1
         assert str(error) == error.message
+
+
+def test_where_there_are_no_locks_of_files():
+    """As on Windows: servers are reached by their URI."""
+    program = """
+import sys
+sys.modules.update(dict.fromkeys(["fcntl", "resource", "pwd", "termios"]))
+import vega_flight
+try:
+    vega_flight.connect("folder")
+except vega_flight.UnsupportedError as e:
+    print(e.hint)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("connect to a server by its URI\n", "")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from .address import TLS, Address, Credentials, parse
 from .calls import apart, current_scope, interruptible
 from .data import Data, counted, reader
-from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError, TableExistsError, VegaError
+from .errors import InvalidInputError, ReadOnlyViewError, ServerUnavailableError, TableExistsError, UnsupportedError, VegaError
 from .explain import Explanation
 from .fork import check_fork
 from .fragment import one_statement
 from .job import Job, RefreshMaterializedViewResult
-from .local import LocalServer, Seat
 from .names import Name, listed, options, text
 from .page import Page, paged
 from .progress import Bar
@@ -27,6 +26,9 @@ from .streaming import StreamingMaterializedView
 from .table import Table, exists, missing
 from .version import check_server
 from .view import Declaration, Interval, MaterializedView, explained, waited
+
+if TYPE_CHECKING:
+    from .local import Seat
 
 T = TypeVar("T")
 
@@ -69,6 +71,10 @@ def connect(
     address = parse(target, credentials, tls or TLS(), timeout=timeout, schema=schema, driver_options=driver_options)
     if address.folder is None:
         return Connection(address, None, progress)
+    try:
+        from .local import LocalServer
+    except ModuleNotFoundError as e:  # fcntl
+        raise UnsupportedError("a folder needs Linux or macOS", hint="connect to a server by its URI") from e
     for attempt in range(_ATTEMPTS):
         seat = LocalServer.join(address.folder, binary=server_binary, args=server_args, timeout=start_timeout)
         try:
