@@ -416,7 +416,8 @@ func (s *Supervisor) save(ctx context.Context, records map[string]Record) {
 		if sl.figures != nil {
 			late = sl.figures.Late.Load()
 		}
-		if !ok || !sl.unsaved && r.Handled == sl.restarts && r.Late == late {
+		// The state is compared, too: what was written while another server had the view was written nowhere.
+		if !ok || !sl.unsaved && r.State == sl.state && r.Handled == sl.restarts && r.Late == late {
 			continue
 		}
 		r.Late = late
