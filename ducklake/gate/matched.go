@@ -14,9 +14,6 @@ func rowColumn(place int) string { return `"vega ` + strconv.Itoa(place+1) + `"`
 // queries are words that begin something that reads more than the row that is changed, or that asks for columns by their place.
 var queries = set(`select from with using returning table values exists any all some unnest lateral over columns pivot unpivot default lambda`)
 
-// asides are the words of conditions that have parentheses after them and are no functions.
-var asides = set(`and or not in between where on`)
-
 // change is an UPDATE or DELETE of one table by a condition.
 type change struct {
 	a       *Analysis
@@ -35,7 +32,7 @@ func (a *Analysis) matched(toks []token, src string) *Rows {
 	if !a.steady || a.TouchesTemp || a.Writes[0].ID == 0 || strings.Contains(src, `"vega `) || !c.divide() || !c.assigns() || !c.decides() {
 		return nil
 	}
-	r := c.beside(-1)
+	r := c.beside()
 	table, where, row := c.rendered(c.table), c.rendered(c.where), c.row()
 	if where == "" {
 		return nil
@@ -59,8 +56,8 @@ func (a *Analysis) matched(toks []token, src string) *Rows {
 }
 
 // beside begins a statement with the rows of parameters as a table.
-func (c *change) beside(from int) *Rows {
-	r := &Rows{of: c.a, between: ", ", most: 1024, values: true, untyped: c.untyped(from), compared: c.compared()}
+func (c *change) beside() *Rows {
+	r := &Rows{of: c.a, between: ", ", most: 1024, values: true, untyped: c.untyped(), compared: c.compared()}
 	for i := range c.a.Params {
 		r.text, r.params = append(r.text, ", "), append(r.params, i)
 	}
@@ -78,17 +75,11 @@ func (c *change) row(columns ...string) string {
 }
 
 // untyped are the parameters that have no type in the statement. A text among them gets one from what is around it, unless that takes any text
-// as it is: an item of a query, from its SELECT on, or ||, which takes nothing else or fails.
-func (c *change) untyped(from int) []bool {
+// as it is: ||, which takes nothing else or fails.
+func (c *change) untyped() []bool {
 	all := make([]bool, len(c.a.Params))
-	marks, depth := 0, 0
+	marks := 0
 	for i, t := range c.toks {
-		switch {
-		case t.op('('), t.op('['), t.op('{'):
-			depth++
-		case t.op(')'), t.op(']'), t.op('}'):
-			depth--
-		}
 		if t.kind != param {
 			continue
 		}
@@ -103,9 +94,8 @@ func (c *change) untyped(from int) []bool {
 		if i+1 < len(c.toks) {
 			after = c.toks[i+1]
 		}
-		alone := from >= 0 && depth == 0 && (i-1 == from || before.op(',')) && (after.op(',') || after.is("from") || after.is("as"))
-		joined := before.op('|') && c.toks[i-2].op('|') || after.op('|') && i+2 < len(c.toks) && c.toks[i+2].op('|')
-		all[at] = all[at] || !alone && !joined
+		joined := before.op('|') && i > 1 && c.toks[i-2].op('|') || after.op('|') && i+2 < len(c.toks) && c.toks[i+2].op('|')
+		all[at] = all[at] || !joined
 	}
 	return all
 }
@@ -207,22 +197,96 @@ func (c *change) decides() bool {
 	return compares(c.where)
 }
 
-// compares says that a condition does nothing that could fail for some rows, and with it depend on which are looked at.
+// comparing is a reader of a condition.
+type comparing struct {
+	toks []token
+	at   int
+}
+
+// compares says that a condition is comparisons of columns with parameters and literals, all of which must hold: whether such a one fails, and
+// what it gives, is the same for a row by itself and among others.
 func compares(where []token) bool {
-	for i, t := range where {
-		switch t.kind {
-		case op:
-			if !strings.Contains("(),=<>!.", t.text) {
-				return false
-			}
-		case word, quoted:
-			call := i+1 < len(where) && where[i+1].op('(')
-			if t.is("case") || call && (t.kind == quoted || !asides[t.lower]) {
-				return false
-			}
+	c := &comparing{toks: where}
+	for c.comparison() {
+		if c.at == len(where) {
+			return true
+		}
+		if !c.word("and") {
+			return false
 		}
 	}
+	return false
+}
+
+func (c *comparing) comparison() bool {
+	if c.value() {
+		return c.operator() && c.column()
+	}
+	switch {
+	case !c.column():
+		return false
+	case c.operator():
+		return c.value()
+	case c.word("is"):
+		c.word("not")
+		return c.word("null") || c.word("distinct") && c.word("from") && c.value()
+	case c.word("between"):
+		return c.value() && c.word("and") && c.value()
+	}
+	c.word("not")
+	if !c.word("in") || !c.char("(") || !c.value() {
+		return false
+	}
+	for c.char(",") {
+		if !c.value() {
+			return false
+		}
+	}
+	return c.char(")")
+}
+
+// noColumns are words that begin what is no column.
+var noColumns = set(`not case cast null true false exists interval date time timestamp array map struct row`)
+
+func (c *comparing) column() bool {
+	for c.at < len(c.toks) && c.toks[c.at].name() && !(c.toks[c.at].kind == word && noColumns[c.toks[c.at].lower]) {
+		if c.at++; !c.char(".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *comparing) value() bool {
+	if c.at == len(c.toks) || c.toks[c.at].kind != param && c.toks[c.at].kind != number && c.toks[c.at].kind != str {
+		return false
+	}
+	c.at++
 	return true
+}
+
+func (c *comparing) operator() bool {
+	from := c.at
+	for c.at < len(c.toks) && c.toks[c.at].kind == op && strings.Contains("=<>!", c.toks[c.at].text) {
+		c.at++
+	}
+	return c.at > from
+}
+
+func (c *comparing) word(keyword string) bool {
+	if c.at < len(c.toks) && c.toks[c.at].is(keyword) {
+		c.at++
+		return true
+	}
+	return false
+}
+
+func (c *comparing) char(text string) bool {
+	if c.at < len(c.toks) && c.toks[c.at].kind == op && c.toks[c.at].text == text {
+		c.at++
+		return true
+	}
+	return false
 }
 
 // rendered is the text of tokens with the parameters as columns of the rows' table, "" when a parameter is unknown.

@@ -18,7 +18,6 @@ type Rows struct {
 	values     bool   // the rows are a table beside the statement's own: they have the types that the parameters have in the statement
 	untyped    []bool // of those, the parameters that may not be texts: their places give each text a type that is known only with it
 	compared   []bool // and those that must be: a condition compares them with texts, which would have to become what else they are
-	numbered   bool   // the rows have their numbers before the parameters
 	clash      *clash // nil: rows do not meet
 }
 
@@ -35,13 +34,10 @@ func (a *Analysis) Rows() *Rows {
 		return nil
 	}
 	switch {
-	case a.Kind == Insert && len(a.Reads) == 0:
-		if r := a.inserted(toks, src); r != nil {
-			return r
-		}
-		return a.united(toks, src)
+	case a.Kind == Insert && len(a.Reads) > 0:
+		return nil
 	case a.Kind == Insert:
-		return a.united(toks, src)
+		return a.inserted(toks, src)
 	}
 	return a.matched(toks, src)
 }
@@ -150,7 +146,7 @@ func (r *Rows) For(n int, texts []bool) *Analysis {
 		return r.of
 	}
 	typed := r.typed(texts)
-	return r.with(n, typed.Replace(r.head)+r.rows(n, r.numbered)+typed.Replace(r.tail))
+	return r.with(n, typed.Replace(r.head)+r.rows(n, false)+typed.Replace(r.tail))
 }
 
 // Clash is the query for the first of n rows that meets what an earlier one changes, which gives NULL without one; nil when rows do not meet.

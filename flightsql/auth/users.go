@@ -249,7 +249,7 @@ func (u *Users) checkToken(text string) (Grant, error) {
 func (u *Users) checkKey(text string) (Grant, error) {
 	k := u.current.Load().keys[digest(text)]
 	if k == nil || !k.valid(u.now()) {
-		return Grant{}, fault.Unauthorized.Newf("the API key is unknown or expired")
+		return Grant{}, fault.Unauthorized.Newf("the API key is unknown or expired").WithHint("use another one; `vega-flight users key` makes them")
 	}
 	return Grant{Principal: k.owner.principal}, nil
 }
