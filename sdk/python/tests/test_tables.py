@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import os
+import struct
+import subprocess
+import sys
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -215,6 +220,35 @@ def test_progress_bars(server, capsys):
         assert "CREATE MATERIALIZED VIEW main.v" in capsys.readouterr().err
         view.drop()
         db.drop_table("t")
+
+
+def test_a_bar_is_shown_in_a_terminal_only(server):
+    fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))  # where there are terminals
+    program = """
+import sys, vega_flight
+with vega_flight.connect(sys.argv[1]) as db:
+    db.create_table("bars", [{"i": 1}])
+    db.drop_table("bars")
+"""
+    command = [sys.executable, "-c", program, server.uri]
+    plain = subprocess.run(command, capture_output=True, check=True)
+    assert plain.stderr == b""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(command, stderr=slave) as process:
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            seen += part
+        os.close(master)
+        assert process.wait() == 0
+    assert b"create bars" in seen
 
 
 def test_an_index_with_a_name_is_a_column(db):
