@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dis
+import functools
 import subprocess
 import sys
+from types import CodeType
 from typing import Any
 
 
@@ -19,10 +21,22 @@ def untraced(name: str) -> bool:
     return True
 
 
-class Interruption:
-    """Raises KeyboardInterrupt once, at the n-th step of this thread in the package. Returning is one with the step before.
+@functools.cache
+def looks(code: CodeType) -> frozenset[int]:
+    """The steps before which CPython looks for signals: the first, those after a call, and jumps backwards.
 
-    So is what comes after the beginning of a `with`: Python looks for no signal there.
+    Nowhere else: what lies between the end of a `with` and its giving up a lock must not be interrupted, and is not.
+    """
+    steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG")]
+    calls = [s.opname.startswith("CALL") and not s.opname.startswith("CALL_INTRINSIC") for s in steps]
+    after = {s.offset for s, called in zip(steps[1:], calls, strict=False) if called}
+    return frozenset(after | {s.offset for s in steps if s.opname in ("RESUME", "JUMP_BACKWARD", "JUMP_ABSOLUTE")})
+
+
+class Interruption:
+    """Raises KeyboardInterrupt once, at the n-th place of this thread in the package where Python looks for signals.
+
+    Returning is one with the step before.
     """
 
     def __init__(self, n: int) -> None:
@@ -33,8 +47,7 @@ class Interruption:
             return None
         frame.f_trace_opcodes = True
         code, at = frame.f_code.co_code, frame.f_lasti
-        begun = at >= 2 and code[at - 2] == dis.opmap.get("BEFORE_WITH")
-        if event == "opcode" and self.left >= 0 and code[at] != dis.opmap["RETURN_VALUE"] and not begun:
+        if event == "opcode" and self.left >= 0 and at in looks(frame.f_code) and code[at] != dis.opmap["RETURN_VALUE"]:
             self.left -= 1
             if self.left < 0:
                 raise KeyboardInterrupt

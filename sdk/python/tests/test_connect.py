@@ -169,11 +169,13 @@ def test_ctrl_c_while_connecting_gives_up_once(folder):
             whole = Interruption(1_000_000)
             whole.during(lambda: vega_flight.connect(folder)).close()
         points = 1_000_000 - whole.left
-        assert points > 200
+        assert points > 50
         for n in range(0, points, points // 30):
             with suppress(KeyboardInterrupt):
                 Interruption(n).during(lambda: vega_flight.connect(folder)).close()
-            while len(server.seats) > 1:  # in the background
+            for _ in range(60_000):  # in the background
+                if len(server.seats) == 1:
+                    break
                 gc.collect()
                 time.sleep(0.001)
             assert len(server.seats) == 1, n

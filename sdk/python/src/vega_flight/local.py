@@ -78,18 +78,22 @@ class LocalServer:
             raise _unusable(folder, e) from e
         with cls._guard:
             known = cls._open.get(folder)
+            seat = None
             if known is not None and known._owner == os.getpid():
                 if known._lives():
-                    return Seat(known)
-                known._let()
-            server = cls._join(folder, binary, args or [], timeout)
-            try:
-                cls._open[folder] = server
-                return Seat(server)
-            except BaseException:
-                if not server.seats:
-                    server._gone()
-                raise
+                    seat = Seat(known)
+                else:
+                    known._let()
+            if seat is None:
+                server = cls._join(folder, binary, args or [], timeout)
+                try:
+                    cls._open[folder] = server
+                    seat = Seat(server)
+                except BaseException:
+                    if not server.seats:
+                        server._gone()
+                    raise
+        return seat
 
     @classmethod
     def _join(cls, folder: Path, binary: str | None, args: list[str], timeout: float) -> LocalServer:
