@@ -3,13 +3,12 @@ package stream_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/ivm/ivmtest"
@@ -73,52 +72,22 @@ func TestScripts(t *testing.T) {
 // perLake is how many cases one lake sees.
 const perLake = 20
 
-// TestHistories runs random queries and histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for $VEGA_MINUTES. With
-// $VEGA_CALM nothing else happens, which tells whether what a seed found is the engine's.
+// TestHistories runs random queries and histories. With $VEGA_CALM nothing else happens, which tells whether what a seed found is the engine's.
 func TestHistories(t *testing.T) {
-	few := uint64(40)
-	if testing.Short() {
-		few = 5
-	}
-	first, cases, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", few), time.Time{}
-	if minutes := number("VEGA_MINUTES", 0); minutes > 0 {
-		end = time.Now().Add(time.Duration(minutes) * time.Minute)
-		if os.Getenv("VEGA_SEED") == "" {
-			first = uint64(time.Now().Unix()) << 16
-		}
-		cases = 1 << 32
-	}
-	faults := 0
-	for from := first; from < first+cases && (end.IsZero() || time.Now().Before(end)); from += perLake {
-		kind := laketest.Kind(from / perLake % 2)
-		t.Run(fmt.Sprintf("%s/%d", kind, from), func(t *testing.T) {
-			l, _ := newTests(t, kind)
-			for seed := from; seed < min(from+perLake, first+cases) && (end.IsZero() || time.Now().Before(end)); seed++ {
-				t.Logf("seed %d", seed)
-				text := ivmtest.NewCase(seed).Text()
-				for i, ddl := range text.Tables {
-					text.Tables[i] = strings.ReplaceAll(ddl, "HUGEINT", "BIGINT") // which lakes do not keep
-				}
-				err := text.Run(t.Context(), l, seed)
-				var skipped *ivmtest.Skipped
-				if errors.As(err, &skipped) {
-					t.Logf("seed %d is skipped: %v", seed, err)
-				} else if ivmtest.Faulty(err) {
-					t.Errorf("seed %d: %v\n%s", seed, err, text.Script(fmt.Sprintf("seed_%d", seed)))
-					faults++
-					return // the lake may be in any state
-				}
+	campaign(t, 40, 5, perLake, func(t *testing.T, kind laketest.Kind, seeds iter.Seq[uint64]) {
+		l, _ := newTests(t, kind)
+		for seed := range seeds {
+			text := ivmtest.NewCase(seed).Text()
+			for i, ddl := range text.Tables {
+				text.Tables[i] = strings.ReplaceAll(ddl, "HUGEINT", "BIGINT") // which lakes do not keep
 			}
-		})
-		if faults >= int(number("VEGA_FAULTS", 5)) {
-			t.Fatal("that is enough")
+			err := text.Run(t.Context(), l, seed)
+			var skipped *ivmtest.Skipped
+			if errors.As(err, &skipped) {
+				t.Logf("seed %d is skipped: %v", seed, err)
+			} else if ivmtest.Faulty(err) {
+				t.Fatalf("seed %d: %v\n%s", seed, err, text.Script(fmt.Sprintf("seed_%d", seed))) // the lake may be in any state
+			}
 		}
-	}
-}
-
-func number(name string, otherwise uint64) uint64 {
-	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
-		return n
-	}
-	return otherwise
+	})
 }

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -129,21 +130,13 @@ var timedQueries = []string{
 	"SELECT a.id, b.id AS j, c.id AS k FROM {e} a JOIN {f} b ON a.ts = b.ts JOIN {e} c ON c.ts = b.ts",
 }
 
-// TestWhatIsLateIsAFunctionOfTheCommits runs random histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for
-// $VEGA_MINUTES.
+// TestWhatIsLateIsAFunctionOfTheCommits runs random histories.
 func TestWhatIsLateIsAFunctionOfTheCommits(t *testing.T) {
-	few := uint64(4)
-	if testing.Short() {
-		few = 1
-	}
-	first, rounds, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", few), time.Time{}
-	if minutes := number("VEGA_MINUTES", 0); minutes > 0 {
-		end, rounds = time.Now().Add(time.Duration(minutes)*time.Minute), 1<<32
-	}
-	for seed := first; seed < first+rounds && (end.IsZero() || time.Now().Before(end)) && !t.Failed(); seed++ {
-		kind := laketest.Kind(seed % 2)
-		t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) { timedRound(t, kind, seed) })
-	}
+	campaign(t, 4, 1, 1, func(t *testing.T, kind laketest.Kind, seeds iter.Seq[uint64]) {
+		for seed := range seeds {
+			timedRound(t, kind, seed)
+		}
+	})
 }
 
 // timed is a lake whose views have watermarks, with what counts beside it.

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -393,29 +394,12 @@ func (l *loading) maintenance() *maintain.Maintainer {
 	})
 }
 
-// TestWhatHappensWhileStateIsMade runs random histories: the first ones always, $VEGA_SEEDS of them from $VEGA_SEED on, or new ones for
-// $VEGA_MINUTES.
+// TestWhatHappensWhileStateIsMade runs random histories.
 func TestWhatHappensWhileStateIsMade(t *testing.T) {
-	few := uint64(4)
-	if testing.Short() {
-		few = 1
-	}
-	first, rounds, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", few), time.Time{}
-	if minutes := number("VEGA_MINUTES", 0); minutes > 0 {
-		end, rounds = time.Now().Add(time.Duration(minutes)*time.Minute), 1<<32
-	}
-	const perLake = 5
-	for from := first; from < first+rounds && (end.IsZero() || time.Now().Before(end)); from += perLake {
-		kind := laketest.Kind(from / perLake % 2)
-		t.Run(fmt.Sprintf("%s/%d", kind, from), func(t *testing.T) {
-			l := newLoading(t, kind)
-			for seed := from; seed < min(from+perLake, first+rounds) && (end.IsZero() || time.Now().Before(end)); seed++ {
-				t.Logf("seed %d", seed)
-				l.round(seed)
-			}
-		})
-		if t.Failed() {
-			return
+	campaign(t, 4, 1, 5, func(t *testing.T, kind laketest.Kind, seeds iter.Seq[uint64]) {
+		l := newLoading(t, kind)
+		for seed := range seeds {
+			l.round(seed)
 		}
-	}
+	})
 }

@@ -2,11 +2,11 @@ package stream_test
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vegadb/vega-flight/ducklake/laketest"
 	"github.com/vegadb/vega-flight/ivm/catalog"
@@ -91,18 +91,11 @@ var oddQueries = []string{
 
 // TestOddValues runs random histories over values that are easily taken for others.
 func TestOddValues(t *testing.T) {
-	few := uint64(4)
-	if testing.Short() {
-		few = 1
-	}
-	first, rounds, end := number("VEGA_SEED", 1), number("VEGA_SEEDS", few), time.Time{}
-	if minutes := number("VEGA_MINUTES", 0); minutes > 0 {
-		end, rounds = time.Now().Add(time.Duration(minutes)*time.Minute), 1<<32
-	}
-	for seed := first; seed < first+rounds && (end.IsZero() || time.Now().Before(end)) && !t.Failed(); seed++ {
-		kind := laketest.Kind(seed % 2)
-		t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) { oddRound(t, kind, seed) })
-	}
+	campaign(t, 4, 1, 1, func(t *testing.T, kind laketest.Kind, seeds iter.Seq[uint64]) {
+		for seed := range seeds {
+			oddRound(t, kind, seed)
+		}
+	})
 }
 
 func oddRound(t *testing.T, kind laketest.Kind, seed uint64) {
