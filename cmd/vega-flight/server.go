@@ -69,7 +69,7 @@ func openServer(ctx context.Context, c *Config, door *door, line *lifeline, grac
 // what closing it writes would go to whoever has made another lake of that name.
 func (s *server) close(ctx context.Context) error {
 	if s.house != nil && s.house.lake.Removed() {
-		return fault.LakeUnreadable.Newf("the lake %s was removed while it was open", s.c.Lake)
+		return fault.LakeUnreadable.Newf("the lake %s was removed while it was open", s.c.Lake).WithHint("stop the server before its lake is removed")
 	}
 	var err error
 	if s.svc != nil {

@@ -101,7 +101,7 @@ type Analysis struct {
 	SchemaVersion int64
 
 	returns bool
-	steady  bool   // of a change with parameters: its functions are DuckDB's own, take columns, and none is volatile; rowid is what the lake gives
+	steady  bool   // of an UPDATE or DELETE with parameters: its functions are DuckDB's own, take columns, and none is volatile; rowid is what the lake gives
 	replay  string // a temporary object's DDL, for the shadow
 }
 

@@ -325,7 +325,7 @@ func (x *analyzer) dml() error {
 	}
 	a.TouchesTemp = a.TouchesTemp || ref.Catalog == tempCatalog
 	a.Writes = []TableRef{ref}
-	a.steady = len(a.Params) > 0 && x.steady(ref)
+	a.steady = len(a.Params) > 0 && a.Kind != Insert && x.steady(ref)
 	if a.Kind == Explain {
 		a.returns, a.ReadOnly = true, !a.Execute
 	}
@@ -340,13 +340,6 @@ func (x *analyzer) steady(ref TableRef) bool {
 	for _, f := range x.a.Functions {
 		if x.inst.mirror.macro(f) || x.gate.functions[f] == volatileFn || constantly[f] {
 			return false
-		}
-	}
-	for _, t := range x.toks {
-		for schema := range x.inst.mirror.schemas {
-			if x.a.Kind == Insert && t.name() && x.inst.mirror.views[keyOf(schema, t.lower)] != nil {
-				return false // what functions are in it is not known here
-			}
 		}
 	}
 	t := x.inst.mirror.tables[keyOf(ref.Schema, ref.Name)]

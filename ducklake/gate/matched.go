@@ -57,7 +57,7 @@ func (a *Analysis) matched(toks []token, src string) *Rows {
 
 // beside begins a statement with the rows of parameters as a table.
 func (c *change) beside() *Rows {
-	r := &Rows{of: c.a, between: ", ", most: 1024, values: true, untyped: c.untyped(), compared: c.compared()}
+	r := &Rows{of: c.a, most: 1024, values: true, untyped: c.untyped(), compared: c.compared()}
 	for i := range c.a.Params {
 		r.text, r.params = append(r.text, ", "), append(r.params, i)
 	}
@@ -111,7 +111,7 @@ func (c *change) compared() []bool {
 		if t.text == "?" {
 			marks++
 		}
-		if at := c.a.place(t.text, marks); at >= 0 && len(c.where) > 0 && t.start >= c.where[0].start {
+		if at := c.a.place(t.text, marks); at >= 0 && t.start >= c.where[0].start {
 			all[at] = all[at] || c.a.Params[at].Type == "VARCHAR"
 		}
 	}

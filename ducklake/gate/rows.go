@@ -13,7 +13,6 @@ type Rows struct {
 	head, tail string
 	text       []string // of a row, between its parameters
 	params     []int    // the parameters, by their places among the statement's
-	between    string   // two rows
 	most       int
 	values     bool   // the rows are a table beside the statement's own: they have the types that the parameters have in the statement
 	untyped    []bool // of those, the parameters that may not be texts: their places give each text a type that is known only with it
@@ -33,10 +32,7 @@ func (a *Analysis) Rows() *Rows {
 	if err != nil || len(toks) == 0 {
 		return nil
 	}
-	switch {
-	case a.Kind == Insert && len(a.Reads) > 0:
-		return nil
-	case a.Kind == Insert:
+	if a.Kind == Insert {
 		return a.inserted(toks, src)
 	}
 	return a.matched(toks, src)
@@ -45,32 +41,27 @@ func (a *Analysis) Rows() *Rows {
 // inserted cuts an INSERT … VALUES of one row.
 func (a *Analysis) inserted(toks []token, src string) *Rows {
 	from, to := valuesRow(toks)
-	if from < 0 || to != len(toks)-1 || slices.ContainsFunc(toks[:from], combines) {
+	if len(a.Reads) > 0 || from < 0 || to != len(toks)-1 || slices.ContainsFunc(toks[:from], combines) {
 		return nil
 	}
-	r := &Rows{of: a, head: src[:toks[from].start], tail: src[toks[to].end:], between: ", ", most: 512}
-	return r.cut(toks, src, from, to)
-}
-
-// cut takes the tokens from one to another as a row's text. All parameters must be in it.
-func (r *Rows) cut(toks []token, src string, from, to int) *Rows {
+	r := &Rows{of: a, head: src[:toks[from].start], tail: src[toks[to].end:], most: 512}
 	marks, last := 0, toks[from].start
 	for i, t := range toks {
 		if t.kind != param {
 			continue
 		}
-		if i < from || i > to {
+		if i < from {
 			return nil
 		}
 		if t.text == "?" {
 			marks++
 		}
-		at := r.of.place(t.text, marks)
+		at := a.place(t.text, marks)
 		if at < 0 {
 			return nil
 		}
 		text := src[last:t.start]
-		if i > 0 && toks[i-1].kind == word && toks[i-1].end == t.start {
+		if before := toks[i-1]; before.kind == word && before.end == t.start {
 			text += " " // names may have a $ in them
 		}
 		r.text, r.params = append(r.text, text), append(r.params, at)
@@ -123,7 +114,7 @@ const mostText = 1 << 20
 
 // Most is how many rows one statement may be written for: DuckDB takes 65,535 parameters, and a longer text gains nothing.
 func (r *Rows) Most() int {
-	size := len(r.params)*len("$65535") + len(r.between)
+	size := len(r.params) * len("$65535")
 	for _, text := range r.text {
 		size += len(text)
 	}
@@ -182,7 +173,7 @@ func (r *Rows) rows(n int, numbered bool) string {
 	var b strings.Builder
 	for row := range n {
 		if row > 0 {
-			b.WriteString(r.between)
+			b.WriteString(", ")
 		}
 		for i, text := range r.text {
 			b.WriteString(text)

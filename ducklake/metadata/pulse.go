@@ -92,7 +92,7 @@ func (p *pulse) close() {
 // lost is why nothing is asked while the server is silent.
 func (p *pulse) lost() error {
 	if p.silent.Load() {
-		return fault.CatalogGone.Newf("the PostgreSQL catalog does not answer")
+		return fault.CatalogGone.Newf("the PostgreSQL catalog does not answer").WithHint("see what holds it up; the server goes on when it answers")
 	}
 	return nil
 }
